@@ -30,6 +30,7 @@ pub mod registry;
 pub mod spec;
 mod state;
 pub mod transport;
+mod user_instructions;
 pub mod user_login;
 
 use std::collections::BTreeSet;

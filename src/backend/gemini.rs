@@ -214,7 +214,7 @@ fn furnish(home: &AgentDir, wishes: Wishes) -> Result<Furnished, Failure> {
     let Wishes { purpose, native, env, tree, resume, tools, entrance } = wishes;
     let login = login::find(&users_dir(&env), &env);
     let instructions = match purpose {
-        Purpose::Session => instructions::read(&tree),
+        Purpose::Session => instructions::read(&tree, &users_dir(&env), &env),
         Purpose::Utility | Purpose::Survey => None,
     };
     let served = entrance.map(|entrance| Served { tools: &tools, entrance });

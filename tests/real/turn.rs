@@ -7,6 +7,7 @@ use crate::agent::{Agent, for_each_agent};
 use crate::model::call::Call;
 use crate::model::script::{Step, USAGE, answer, ask};
 use crate::stage::Stage;
+use crate::user;
 
 for_each_agent!(
     a_first_turn_brings_the_rules_and_the_schema,
@@ -16,7 +17,7 @@ for_each_agent!(
     images_reach_the_model_in_order,
     a_reasoning_level_reaches_the_model,
     a_long_prompt_reaches_the_model,
-    instructions_of_the_repository_reach_the_model,
+    instructions_of_the_repository_and_of_the_user_reach_the_model,
 );
 
 /// From the rules that open a conversation.
@@ -177,7 +178,7 @@ fn a_long_prompt_reaches_the_model(agent: Agent) {
 }
 
 /// R133: each program's own file, found by itself or, where a safe start forbids that, handed over.
-fn instructions_of_the_repository_reach_the_model(agent: Agent) {
+fn instructions_of_the_repository_and_of_the_user_reach_the_model(agent: Agent) {
     let stage = Stage::new();
     for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] {
         stage.write(name, &format!("# Facts\nThe word of {name} is heron.\n"));
@@ -192,7 +193,10 @@ fn instructions_of_the_repository_reach_the_model(agent: Agent) {
         Agent::Gemini => "GEMINI.md",
     };
     let call = &stage.model(agent).calls()[0];
-    assert!(call.mentions(&format!("The word of {file} is heron.")), "{}", call.request.body);
+    let of_the_user = user::instructions(agent);
+    for told in [&format!("The word of {file} is heron."), of_the_user] {
+        assert!(call.mentions(told), "{told}: {}", call.request.body);
+    }
 }
 
 /// Where a provider takes a schema, it has the three keys of the response.

@@ -72,6 +72,15 @@ pub(crate) fn model(agent: Agent) -> &'static str {
     }
 }
 
+/// What the settings tell the program in every project.
+pub(crate) fn instructions(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude => "User of Claude: be brief.",
+        Agent::Codex => "User of Codex: be brief.",
+        Agent::Gemini => "User of Gemini: be brief.",
+    }
+}
+
 /// Names of what would lie in the home if something of the user's own had run.
 pub(crate) const TRACES: &[&str] =
     &["mcp-of-codex-ran", "mcp-of-claude-ran", "hook-of-claude-ran", "mcp-of-gemini-ran"];

@@ -113,8 +113,13 @@ pub(crate) fn argv(launch: &Launch, settings: &UserSettings, begin: &Begin) -> V
     if let Some(schema) = &launch.schema {
         add(&["--json-schema", &schema.to_string()]);
     }
-    if let Some(rules) = &launch.rules {
-        add(&["--append-system-prompt", rules]);
+    let told = match launch.purpose {
+        Purpose::Session => settings.instructions.as_deref(),
+        Purpose::Utility | Purpose::Survey => None,
+    };
+    let texts: Vec<_> = launch.rules.as_deref().into_iter().chain(told).collect();
+    if !texts.is_empty() {
+        add(&["--append-system-prompt", &texts.join("\n\n")]);
     }
     argv
 }

@@ -55,6 +55,9 @@ fn arguments(launch: &Launch, settings: &UserSettings) -> Vec<String> {
     add(&["--permission-mode", "default"]);
     add(&argv::walls(launch, settings).each_ref().map(String::as_str));
     add(&["--add-dir", &launch.cwd.to_string_lossy()]);
+    if let Some(told) = &settings.instructions {
+        add(&["--append-system-prompt", told]);
+    }
     words.extend(launch.opening());
     words
 }

@@ -1,11 +1,15 @@
-//! What belongs to login and model in the user's own `settings.json`. Hooks, plugins, permissions and everything else in
-//! it is not taken over, and nothing is read from a repository.
+//! What sessions use of the user's own directory: login and model of `settings.json`, and the instructions. Hooks,
+//! plugins, permissions and everything else is not taken over, and nothing is read from a repository.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use crate::backend::claude::argv::value;
+use crate::backend::user_instructions;
+
+/// The settings, in the user's directory.
+const FILE: &str = "settings.json";
 
 /// Settings that the program gets as they are.
 const PASSED: &[&str] = &["awsAuthRefresh", "awsCredentialExport", "model"];
@@ -18,15 +22,19 @@ pub(crate) struct UserSettings {
     /// A command that prints a key.
     pub(crate) api_key_helper: Option<String>,
     pub(crate) passed: Map<String, Value>,
+    /// What the user tells the program in every project.
+    pub(crate) instructions: Option<String>,
 }
 
 impl UserSettings {
     /// Reads the settings of the user with this environment. A file that is missing or broken sets nothing.
     pub(crate) fn read(env: &[(String, String)]) -> Self {
-        let text = path(env).and_then(|path| std::fs::read(path).ok());
-        text.and_then(|text| serde_json::from_slice(&text).ok())
-            .map(|settings| Self::select(&settings))
-            .unwrap_or_default()
+        let Some(dir) = dir(env) else { return Self::default() };
+        let text = std::fs::read(dir.join(FILE)).ok();
+        let found = text.and_then(|text| serde_json::from_slice(&text).ok()).map(|settings| Self::select(&settings));
+        let home = value(env, "HOME").map(Path::new);
+        let files = [dir.join("CLAUDE.md")].into_iter().chain(rules(&dir)).collect();
+        Self { instructions: user_instructions::read(files, home), ..found.unwrap_or_default() }
     }
 
     fn select(settings: &Value) -> Self {
@@ -41,6 +49,7 @@ impl UserSettings {
             env: env.filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect(),
             api_key_helper: settings["apiKeyHelper"].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned),
             passed: passed.filter(|(_, value)| value.is_string()).collect(),
+            instructions: None,
         }
     }
 
@@ -52,9 +61,21 @@ impl UserSettings {
 
 /// Where the user's settings are.
 pub(crate) fn path(env: &[(String, String)]) -> Option<PathBuf> {
+    dir(env).map(|dir| dir.join(FILE))
+}
+
+fn dir(env: &[(String, String)]) -> Option<PathBuf> {
     let named = value(env, "CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    let dir = named.or_else(|| value(env, "HOME").map(|home| Path::new(home).join(".claude")));
-    dir.map(|dir| dir.join("settings.json"))
+    named.or_else(|| value(env, "HOME").map(|home| Path::new(home).join(".claude")))
+}
+
+/// The user's rules for every project, by name.
+fn rules(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir.join("rules")).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    files.sort();
+    files
 }
 
 #[cfg(test)]

@@ -149,7 +149,12 @@ impl Wishes {
             }
         };
         set("model", self.model.as_ref().map(|model| json!(model)));
-        set("developerInstructions", self.instructions.as_ref().map(|text| json!(text)));
+        // Whatever is said here replaces what the user's configuration says.
+        let told = self.instructions.as_deref().map(|text| match user["developer_instructions"].as_str() {
+            Some(own) => json!(format!("{own}\n\n{text}")),
+            None => json!(text),
+        });
+        set("developerInstructions", told);
         match opening {
             Opening::Start => {
                 set("ephemeral", (self.purpose != Purpose::Session).then_some(json!(true)));

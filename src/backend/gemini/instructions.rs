@@ -1,4 +1,4 @@
-//! The project's instructions, in the one place where the CLI looks without trusting the work tree.
+//! The instructions of the user and of the project, in the one place where the CLI looks without trusting the work tree.
 //!
 //! In a folder that it does not trust, the CLI reads none of the repository's files by itself; the memory of its home
 //! it always reads.
@@ -6,20 +6,44 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::backend::agent_dir::AgentDir;
+use serde_json::Value;
 
-/// The files that hold instructions; the later ones are nearer to the model's last word.
-const FILES: &[&str] = &["AGENTS.md", "GEMINI.md"];
+use crate::backend::agent_dir::AgentDir;
+use crate::backend::user_instructions;
+
+/// The file of a project that every agent reads. The CLI's own come after it, nearer to the model's last word.
+const COMMON: &str = "AGENTS.md";
+
+/// The CLI's own, unless the user's settings name others.
+const OWN: &str = "GEMINI.md";
 
 /// How much of each file is read.
 const LIMIT: u64 = 256 * 1024;
 
-/// Everything that the work tree tells an agent, or `None`.
-pub(super) fn read(tree: &Path) -> Option<String> {
+/// Everything that the user, whose CLI keeps its files in `users_dir`, and the work tree tell an agent.
+pub(super) fn read(tree: &Path, users_dir: &Path, env: &[(String, String)]) -> Option<String> {
+    let settings = std::fs::read(users_dir.join("settings.json")).ok();
+    let names = file_names(&settings.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default());
+    let home = env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
+    let users = user_instructions::read(names.iter().map(|name| users_dir.join(name)).collect(), home);
+    let text = users.map(|text| disarm(&text)).unwrap_or_default() + &read_project(tree, &names).unwrap_or_default();
+    (!text.is_empty()).then_some(text)
+}
+
+/// The names of instruction files that the user's settings say.
+fn file_names(settings: &Value) -> Vec<String> {
+    let said = &settings["context"]["fileName"];
+    let listed = said.as_array().map_or_else(|| std::slice::from_ref(said), Vec::as_slice);
+    let names = listed.iter().filter_map(Value::as_str).filter(|name| !name.is_empty() && !name.contains('/'));
+    let names: Vec<_> = names.map(str::to_owned).collect();
+    if names.is_empty() { vec![OWN.to_owned()] } else { names }
+}
+
+fn read_project(tree: &Path, names: &[String]) -> Option<String> {
     let root = tree.canonicalize().ok()?;
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut text = String::new();
-    for name in FILES {
+    for name in [COMMON].into_iter().chain(names.iter().map(String::as_str)) {
         // A link may lead to the other file, or out of the work tree: the text would go to the model.
         let Ok(path) = root.join(name).canonicalize() else { continue };
         let Some(inside) = path.strip_prefix(&root).ok().filter(|_| !seen.contains(&path)) else { continue };
@@ -64,6 +88,39 @@ mod tests {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     use super::*;
+
+    fn read(tree: &Path) -> Option<String> {
+        super::read(tree, Path::new("/nonexistent"), &[])
+    }
+
+    #[test]
+    fn the_user_speaks_first_and_names_the_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let (tree, users) = (dir.path().join("tree"), dir.path().join(".gemini"));
+        fs::create_dir(&tree).unwrap();
+        fs::create_dir(&users).unwrap();
+        for name in ["GEMINI.md", "OTHER.md"] {
+            fs::write(tree.join(name), format!("project, {name}")).unwrap();
+            fs::write(users.join(name), format!("user, {name} @import.md")).unwrap();
+        }
+        fs::write(users.join("import.md"), "imported").unwrap();
+        for (settings, expected) in [
+            ("", ["user, GEMINI.md @ import.md", "imported", "project, GEMINI.md"]),
+            (
+                r#"{"context": {"fileName": "OTHER.md"}}"#,
+                ["user, OTHER.md @ import.md", "imported", "project, OTHER.md"],
+            ),
+            (
+                r#"{"context": {"fileName": ["../x", 3]}}"#,
+                ["user, GEMINI.md @ import.md", "imported", "project, GEMINI.md"],
+            ),
+        ] {
+            fs::write(users.join("settings.json"), settings).unwrap();
+            let text = super::read(&tree, &users, &[]).unwrap();
+            let told: Vec<_> = text.lines().filter(|line| !line.is_empty() && !line.ends_with(':')).collect();
+            assert_eq!(told, expected, "{settings}");
+        }
+    }
 
     #[test]
     fn imports_stay_words() {

@@ -196,6 +196,19 @@ fn the_users_login_and_model_are_the_only_settings_besides_ours() {
 }
 
 #[test]
+fn the_users_instructions_come_after_the_rules_and_only_in_sessions() {
+    let settings = UserSettings { instructions: Some("be kind".to_owned()), ..UserSettings::default() };
+    let told = |launch: &Launch| {
+        let words = argv(launch, &settings, &fresh());
+        words.iter().position(|word| word == "--append-system-prompt").map(|at| words[at + 1].clone())
+    };
+    let rules = Some("the rules".to_owned());
+    assert_eq!(told(&Launch { rules, ..launch() }).as_deref(), Some("the rules\n\nbe kind"));
+    assert_eq!(told(&launch()).as_deref(), Some("be kind"));
+    assert_eq!(told(&Launch { purpose: Purpose::Utility, ..launch() }), None);
+}
+
+#[test]
 fn levels_have_the_names_that_the_agent_knows() {
     for (model, level, expected) in [
         ("claude-opus-4-7", Reasoning::Xhigh, "max"),

@@ -68,6 +68,8 @@ fn a_session_asks_before_every_call() {
         env: vec![("FOO".to_owned(), "bar".to_owned()), ("AWS_KEY".to_owned(), "x".to_owned())],
         ..wishes()
     };
+    let own = wishes.open(Opening::Start, &json!({"developer_instructions": "be kind"}));
+    assert_eq!(own["developerInstructions"], "be kind\n\nbe brief");
     let params = wishes.open(Opening::Start, &user());
     for (name, expected) in [
         ("approvalPolicy", json!("untrusted")),
