@@ -56,6 +56,8 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// The environment of the session; what the spec sets is added to it.
     pub env: Vec<(String, String)>,
+    /// Names among them that the configuration hands to commands, whatever they hold.
+    pub project_env: Vec<String>,
     pub purpose: Purpose,
     /// The conversation to go on with.
     pub resume: Option<String>,
@@ -255,6 +257,7 @@ impl Launch {
             argv: Vec::new(),
             cwd: PathBuf::new(),
             env: Vec::new(),
+            project_env: Vec::new(),
             purpose: Purpose::Session,
             resume: None,
             model: None,

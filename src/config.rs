@@ -12,6 +12,7 @@ pub mod family;
 pub mod grant;
 pub mod key;
 pub mod layer;
+pub mod project_env;
 pub mod resolve;
 pub mod schema;
 pub mod value;

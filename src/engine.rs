@@ -109,6 +109,8 @@ pub struct Options {
     pub executable: PathBuf,
     /// What backends see when no client gave them an environment.
     pub environment: BTreeMap<String, String>,
+    /// The daemon's whole environment, of which the configuration may pass variables on.
+    pub passable_environment: BTreeMap<String, String>,
     /// How processes can be confined here.
     pub support: Support,
 }
@@ -338,7 +340,7 @@ impl Engine {
 
 /// Puts together what the sessions share; nothing is started yet.
 fn assemble(options: Options, store: Store) -> Arc<Shared> {
-    let Options { data, config, executable, environment, support } = options;
+    let Options { data, config, executable, environment, passable_environment, support } = options;
     let settings = SettingsReader {
         user_file: config,
         data: data.clone(),
@@ -357,7 +359,7 @@ fn assemble(options: Options, store: Store) -> Arc<Shared> {
         worktree: None,
         kept: spawn::Kept::default(),
     });
-    Shared::new(Parts { store, slots, data, executable, environment, support, settings, spawner })
+    Shared::new(Parts { store, slots, data, executable, environment, passable_environment, support, settings, spawner })
 }
 
 async fn find(shared: &Shared, prefix: &str) -> Result<SessionId, Fault> {

@@ -144,13 +144,16 @@ const ALLOWED: &[&str] = &[
 /// What goes along for the daemon itself. It takes these out before a backend's environment is made of the rest.
 pub const FOR_DAEMON: &[&str] = &["GITHUB_TOKEN"];
 
-/// Keeps what the daemon and a backend may see, and what is `named`; names and values that are not UTF-8 cannot be handed
+/// Keeps what the daemon and a backend may see, and what the user's configuration names; names and values that are not UTF-8 cannot be handed
 /// over and are left out.
-pub fn capture(variables: impl IntoIterator<Item = (OsString, OsString)>, named: &[String]) -> Environment {
+pub fn capture(
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+    is_named: impl Fn(&str) -> bool,
+) -> Environment {
     variables
         .into_iter()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| is_listed(name) || named.contains(name))
+        .filter(|(name, _)| is_listed(name) || is_named(name))
         .collect()
 }
 
@@ -226,15 +229,15 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let bad = OsString::from_vec(vec![0xff]);
         let captured =
-            capture([("HOME".into(), "/home/x".into()), ("LANG".into(), bad.clone()), (bad, "x".into())], &[]);
+            capture([("HOME".into(), "/home/x".into()), ("LANG".into(), bad.clone()), (bad, "x".into())], |_| false);
         assert_eq!(captured, Environment::from([("HOME".to_owned(), "/home/x".to_owned())]));
     }
 
     #[test]
     fn a_name_of_the_users_choice_is_handed_over() {
         let variables = || [("MY_SECRET".into(), "s".into()), ("GH_TOKEN".into(), "t".into())];
-        let captured = capture(variables(), &["MY_SECRET".to_owned()]);
+        let captured = capture(variables(), |name| name == "MY_SECRET");
         assert_eq!(captured, Environment::from([("MY_SECRET".to_owned(), "s".to_owned())]));
-        assert_eq!(capture(variables(), &[]), Environment::new());
+        assert_eq!(capture(variables(), |_| false), Environment::new());
     }
 }

@@ -191,7 +191,7 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
         let config = tokio::fs::read_to_string(path.join(CONFIG)).await.unwrap_or_default();
         named.extend(parse_named_variables(&config));
     }
-    let mut divided = environment::divide(env, &named);
+    let mut divided = environment::divide(env, &named, &launch.project_env);
     // What it says before a crash is shown to a person.
     divided.process.push(("NO_COLOR".to_owned(), "1".to_owned()));
     let login = crate::backend::login::fingerprint_login(&launch.spec, &launch.env);
@@ -214,6 +214,7 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
         posture: launch.posture,
         profile: None,
         env: divided.commands,
+        project_env: launch.project_env.clone(),
         config_file: home.path().map(|home| home.join(CONFIG)),
         patience: launch.spec.stop.cancel,
     };

@@ -48,7 +48,7 @@ pub(super) async fn stop(args: Args, context: &mut Context) -> Result<Exit, Fail
 
 pub(super) async fn resume(args: ResumeArgs, context: &mut Context) -> Result<Exit, Failure> {
     let ResumeArgs { session: Args { id, format }, skip_setup } = args;
-    let request = Resume { env: Some(context.environment()), skip_setup };
+    let request = Resume { env: Some(context.environment().await?), skip_setup };
     let session = context.client().await?.resume(&id.id, &request).await?;
     tell(format, context, &session, status::word(session.status))
 }

@@ -56,8 +56,8 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         }
         BackendCommand::Add { name, format } => add(name, format.choice(), context).await,
         BackendCommand::Check { name, prompt, format } => {
-            let request =
-                CheckBackend { name, cwd: context.backends()?.cwd, environment: context.environment(), prompt };
+            let environment = context.environment().await?;
+            let request = CheckBackend { name, cwd: context.backends()?.cwd, environment, prompt };
             let client = context.client().await?;
             context.output.passing(&[Line::new().dim("starting the agent…")])?;
             let check = client.check_backend(&request).await?;

@@ -130,7 +130,7 @@ async fn unknown_model(model: &str, context: &Context, client: &Connection) -> R
         cwd: context.cwd()?,
         prompt: "which model".to_owned(),
         model: Some(model.to_owned()),
-        env: context.environment(),
+        env: context.environment().await?,
         ..CreateSession::default()
     };
     Ok(match client.check(&asked).await {

@@ -91,8 +91,9 @@ impl Context {
     }
 
     /// What a backend may see of this process's environment.
-    pub(super) fn environment(&self) -> Environment {
-        capture_environment()
+    pub(super) async fn environment(&self) -> Result<Environment, Failure> {
+        let settings = self.client().await?.config(&self.place()?).await?;
+        Ok(capture_environment(&settings.items))
     }
 
     /// The time in milliseconds, for ages only: what is stored gets its time from the daemon.

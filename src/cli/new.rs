@@ -79,7 +79,7 @@ impl SessionOptions {
         let model = engine.model()?;
         let EngineArg { models: _, reasoning, agent } = engine;
         let images = images.read()?;
-        let (cwd, env) = (context.cwd()?, context.environment());
+        let (cwd, env) = (context.cwd()?, context.environment().await?);
         let Task { prompt, plan } = task;
         let plan = match plan {
             Some(word) => Some(plan::find(&context.client().await?, &word, context).await?.id),

@@ -16,7 +16,7 @@ pub(super) async fn run(id: &str, program: Program, context: &mut Context) -> Re
             .hint("`coppice send` gives the agent a prompt from a script"));
     }
     let tty = Tty::open().map_err(|error| Failure::because("failed to open the terminal", &error))?;
-    let (daemon, env) = (Daemon::of_this_process()?, context.environment());
+    let (daemon, env) = (Daemon::of_this_process()?, context.environment().await?);
     let (mut said, mut session) = (Ok(()), None);
     let entered = attach::run(&daemon, (id, program), env, &tty, |attached| {
         session = Some(attached.session.clone());

@@ -46,6 +46,10 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let env = match args.env {
+        true => Some(context.environment().await?),
+        false => None,
+    };
     let request = SendPrompt {
         text: args.prompt.read()?,
         images: args.images.read()?,
@@ -56,7 +60,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         yolo: args.posture.yolo.then_some(true),
         with: args.with,
         when: if args.now { When::Now } else { When::InOrder },
-        env: args.env.then(|| context.environment()),
+        env,
     };
     let session = context.client().await?.prompt(&args.id.id, &request).await?;
     match args.format.choice() {

@@ -3,11 +3,16 @@
 use std::{env, fs};
 
 use crate::api::environment;
+use crate::api::project::ConfigValue;
 use crate::api::request::Environment;
 use crate::config::agent_variables::find_named_variables;
+use crate::config::project_env::is_passed;
 
-/// The variables that a backend may see: those on the list, and those that the user's configuration of an agent names.
-pub fn capture_environment() -> Environment {
+/// The variables that a session may see: those on the list, those that the user's configuration of an agent names, and
+/// those that `env.pass` of the effective `settings` names.
+pub fn capture_environment(settings: &[ConfigValue]) -> Environment {
     let named = find_named_variables(|name| env::var_os(name), |path| fs::read_to_string(path).ok());
-    environment::capture(env::vars_os(), &named)
+    let pass = settings.iter().find(|setting| setting.key == "env.pass").and_then(|setting| setting.value.as_array());
+    let pass: Vec<String> = pass.into_iter().flatten().filter_map(|name| Some(name.as_str()?.to_owned())).collect();
+    environment::capture(env::vars_os(), |name| named.iter().any(|known| known == name) || is_passed(&pass, name))
 }

@@ -96,6 +96,20 @@ pub const KEYS: &[Key] = &[
         "Further directories that sessions may read, such as toolchains",
     ),
     row(
+        "env.pass",
+        Kind::VariableNames,
+        Some("[]"),
+        Authority::Grants,
+        "Variables of your environment that sessions and their commands get, such as `DATABASE_URL` or `RUST_*`",
+    ),
+    row(
+        "env.set",
+        Kind::ProjectVariables,
+        Some("{}"),
+        Authority::Grants,
+        "Variables and their values for sessions and their commands",
+    ),
+    row(
         "limits.parallel_turns",
         Kind::Count { max: 1024 },
         Some("0"),

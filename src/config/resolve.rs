@@ -14,6 +14,7 @@ use super::family::{
 };
 use super::key::{self, Authority, KEYS};
 use super::layer::{Entry, Layer, LayerKind, known};
+use super::project_env::ProjectEnv;
 use super::value::{Kind, Value};
 use crate::permission::{Level, Posture};
 
@@ -36,6 +37,7 @@ pub struct Config {
     /// `None` follows what is enforced.
     pub default_posture: Option<Posture>,
     pub sandbox: Sandbox,
+    pub env: ProjectEnv,
     pub mcp_servers: BTreeMap<String, McpServer>,
     pub delegation: Delegation,
     pub workflow: Workflow,
@@ -229,6 +231,7 @@ impl Settings {
             default_agent: self.text("default.agent").unwrap_or_default(),
             default_posture: self.text("default.posture").and_then(|word| word.parse().ok()),
             sandbox: self.sandbox(),
+            env: ProjectEnv { pass: self.list("env.pass").unwrap_or_default(), set: self.variables("env.set") },
             mcp_servers: self.mcp_servers(),
             delegation: self.delegation(),
             workflow: self.workflow(),

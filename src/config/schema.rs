@@ -60,7 +60,12 @@ fn setting(key: &Key) -> Value {
             let key = json!({ "type": "string", "minLength": 1 });
             json!({ "anyOf": [key, { "type": "array", "items": key }] })
         }
-        Kind::Variables => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+        Kind::Variables | Kind::ProjectVariables => {
+            json!({ "type": "object", "additionalProperties": { "type": "string" } })
+        }
+        Kind::VariableNames => {
+            json!({ "type": "array", "items": { "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*\\*?$" } })
+        }
     };
     schema["description"] = json!(key.doc);
     if let Some(default) = super::resolve::default_of(key.name) {

@@ -45,6 +45,7 @@ fn the_defaults_are_those_of_the_table() {
         default_agent: "builder".into(),
         default_posture: None,
         sandbox: confine::Sandbox { level: Level::Workspace, hosts: vec![], caches: vec![], read: vec![] },
+        env: project_env::ProjectEnv::default(),
         mcp_servers: BTreeMap::new(),
         delegation: family::Delegation {
             facade: family::Facade::Delegate,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use toml_edit::{Array, InlineTable, Item};
 
 use super::chord::Chord;
+use super::project_env::{RESERVED_TEXT, is_pass_pattern, is_settable};
 
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,10 @@ pub enum Kind {
     Chords,
     /// Names and values of environment variables.
     Variables,
+    /// The same without reserved names.
+    ProjectVariables,
+    /// Names of environment variables that are not reserved, or beginnings of names.
+    VariableNames,
 }
 
 /// A checked value.
@@ -77,6 +82,12 @@ impl Kind {
             Self::OptionalCommand => "a list of strings that begins with a program, or an empty one".into(),
             Self::Chords => "a key such as `g`, `ctrl+n`, `alt+enter` or `space`, or a list of keys".into(),
             Self::Variables => "a table of environment variables with strings as values".into(),
+            Self::ProjectVariables => {
+                format!("a table of environment variables with strings as values, {RESERVED_TEXT}")
+            }
+            Self::VariableNames => {
+                format!("a list of names of environment variables such as `DATABASE_URL` or `RUST_*`, {RESERVED_TEXT}")
+            }
         }
     }
 
@@ -91,14 +102,26 @@ impl Kind {
                 number.filter(|number| *number <= max).map(Value::Count)
             }
             Self::Flag => item.as_bool().map(Value::Flag),
-            Self::List | Self::Paths | Self::Command | Self::OptionalCommand => {
-                strings(item).and_then(|items| self.list(items))
+            Self::List | Self::Paths | Self::Command | Self::OptionalCommand | Self::VariableNames => {
+                let items = strings(item).ok_or_else(|| found(item))?;
+                let reserved = items.iter().find(|item| self == Self::VariableNames && !is_pass_pattern(item));
+                if let Some(name) = reserved {
+                    return Err(quoted(name));
+                }
+                self.list(items)
             }
             Self::Chords => {
                 let one = item.as_str().map(|text| vec![text.to_owned()]);
                 return chords(&one.or_else(|| strings(item)).ok_or_else(|| found(item))?);
             }
             Self::Variables => variables(item).map(Value::Variables),
+            Self::ProjectVariables => {
+                let entries = variables(item).ok_or_else(|| found(item))?;
+                return match entries.keys().find(|name| !is_settable(name)) {
+                    Some(name) => Err(quoted(name)),
+                    None => Ok(Value::Variables(entries)),
+                };
+            }
         };
         read.ok_or_else(|| found(item))
     }
@@ -109,7 +132,9 @@ impl Kind {
             Self::Model | Self::Duration | Self::AutoDuration | Self::Choice(_) | Self::Text => {
                 self.scalar(text).ok_or_else(|| quoted(text))
             }
-            Self::List | Self::Paths | Self::Command | Self::OptionalCommand if !text.trim_start().starts_with('[') => {
+            Self::List | Self::Paths | Self::Command | Self::OptionalCommand | Self::VariableNames
+                if !text.trim_start().starts_with('[') =>
+            {
                 self.list(vec![text.to_owned()]).ok_or_else(|| quoted(text))
             }
             // The bracket is a key too.
@@ -121,7 +146,9 @@ impl Kind {
             | Self::Command
             | Self::OptionalCommand
             | Self::Chords
-            | Self::Variables => {
+            | Self::Variables
+            | Self::ProjectVariables
+            | Self::VariableNames => {
                 let value = text.trim().parse::<toml_edit::Value>().map_err(|_| quoted(text))?;
                 self.read(&Item::Value(value))
             }
@@ -144,7 +171,9 @@ impl Kind {
             | Self::Command
             | Self::OptionalCommand
             | Self::Chords
-            | Self::Variables => None,
+            | Self::Variables
+            | Self::ProjectVariables
+            | Self::VariableNames => None,
         }
     }
 
@@ -154,6 +183,7 @@ impl Kind {
             Self::Command => items.first().is_some_and(|program| !program.trim().is_empty()),
             Self::OptionalCommand => items.first().is_none_or(|program| !program.trim().is_empty()),
             Self::List => items.iter().all(|item| !item.trim().is_empty()),
+            Self::VariableNames => items.iter().all(|item| is_pass_pattern(item)),
             Self::Model
             | Self::Count { .. }
             | Self::Duration
@@ -162,7 +192,8 @@ impl Kind {
             | Self::Choice(_)
             | Self::Text
             | Self::Chords
-            | Self::Variables => false,
+            | Self::Variables
+            | Self::ProjectVariables => false,
         };
         (fits && items.iter().all(|item| is_passable(item))).then_some(Value::List(items))
     }

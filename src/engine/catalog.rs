@@ -111,6 +111,7 @@ async fn ask(shared: &Shared, spec: &Spec, program: &Path, env: &[(String, Strin
         argv,
         cwd: neutral_dir.clone(),
         env: env.into_iter().collect(),
+        project_env: Vec::new(),
         purpose: Purpose::Survey,
         resume: None,
         model: None,

@@ -22,6 +22,7 @@ use crate::backend::user_login::UserLogin;
 use crate::backend::{self, Access, Confines, Hosts, Limits};
 use crate::config::Config;
 use crate::config::confine::Sandbox;
+use crate::config::project_env::ProjectEnv;
 use crate::git::remote::remote_names;
 use crate::git::removal::TreeReuse;
 use crate::git::{Repo, Worktree};
@@ -43,6 +44,7 @@ use caches::{LockedCrates, create_caches};
 pub(super) use git::confine_git;
 pub(super) use question::{ConfinedQuestion, compose_question};
 use variables::Private;
+pub(super) use variables::ProjectVariables;
 
 /// A directory in memory, which each process in namespaces has for itself.
 const SHARED_MEMORY: &str = "/dev/shm";
@@ -67,13 +69,16 @@ pub(super) struct Subject<'a> {
 pub(super) struct Confined {
     pub(super) confines: Confines,
     pub(super) env: Environment,
+    /// What of it the configuration chose, for commands too.
+    pub(super) project_env: Environment,
     pub(super) spawn: Arc<Supervised>,
 }
 
 /// Composes what a session's backend is started with.
 pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environment) -> Result<Confined, Failure> {
     let (sandbox, servers) = (&subject.settings.config.sandbox, subject.servers.cloned());
-    let env = backend_environment(shared, env, subject.spec).await?;
+    let mut env = backend_environment(shared, env, subject.spec).await?;
+    let project_env = shared.project_variables(subject.record.id, &subject.settings.config.env).chosen();
     let worktree = match subject.spec.confined_by {
         ConfinedBy::Coppice => Some(subject.tree.path.clone()),
         // Its one process works in the trees of all sessions.
@@ -87,7 +92,8 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
             worktree,
             kept: Kept { _proxy: None, _servers: servers },
         });
-        return Ok(Confined { confines: Confines::default(), env, spawn });
+        env.extend(project_env.clone());
+        return Ok(Confined { confines: Confines::default(), env, project_env, spawn });
     }
     let caches = caches_dir(shared, subject.record.id);
     if !caches.exists() {
@@ -108,6 +114,7 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
     };
     let limits = limits(shared, subject, &own, &env, hosts);
     let mut env = variables::confined(env, &own.private());
+    env.extend(project_env.clone());
     let cage = match subject.spec.confined_by {
         ConfinedBy::Coppice => Some(cage(shared, subject.spec, &limits, proxy.as_ref()).await?),
         ConfinedBy::Agent => {
@@ -123,7 +130,7 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
         worktree,
         kept: Kept { _proxy: proxy.map(Arc::new), _servers: servers },
     });
-    Ok(Confined { confines: Confines { limits: Some(limits), temp: Some(own.temp) }, env, spawn })
+    Ok(Confined { confines: Confines { limits: Some(limits), temp: Some(own.temp) }, env, project_env, spawn })
 }
 
 /// The environment of a backend's program: its own keys, and the key that a helper of the user's prints.
@@ -200,6 +207,8 @@ pub(super) struct Task<'a> {
     pub(super) level: Level,
     pub(super) writes: Vec<PathBuf>,
     pub(super) scratch: Scratch<'a>,
+    /// Variables of the project, for what runs the project's own code.
+    pub(super) env: Option<&'a ProjectEnv>,
 }
 
 /// Whose temporary files and caches a process uses.
@@ -215,7 +224,14 @@ pub(super) enum Scratch<'a> {
 
 /// The cage of a command, and its environment: without the keys of any model. At `restricted` it reaches no host.
 pub(super) fn of_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<Cage>, Environment)> {
-    let Task { record, repo, level, writes, scratch } = task;
+    let chosen = task.env.map(|env| shared.project_variables(task.record.id, env).chosen()).unwrap_or_default();
+    let (cage, mut env) = compose_command(shared, task)?;
+    env.extend(chosen);
+    Ok((cage, env))
+}
+
+fn compose_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<Cage>, Environment)> {
+    let Task { record, repo, level, writes, scratch, env: _ } = task;
     let env = super::prepare::environment(shared, record);
     let network = match level {
         Level::Off => return Ok((None, env)),
@@ -236,8 +252,11 @@ pub(super) fn of_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<
 
 /// The same for a program that runs an agent's code and never needs a key, whatever the level.
 pub(super) fn of_program(shared: &Shared, task: Task<'_>) -> io::Result<(Option<Cage>, Environment)> {
-    let (cage, env) = of_command(shared, task)?;
-    Ok((cage, variables::without_secrets(env, &[])))
+    let chosen = task.env.map(|env| shared.project_variables(task.record.id, env).chosen()).unwrap_or_default();
+    let (cage, env) = compose_command(shared, task)?;
+    let mut env = variables::without_secrets(env, &[]);
+    env.extend(chosen);
+    Ok((cage, env))
 }
 
 /// What to open for a program that the user installed: its directory, unless that holds more than the program.
@@ -270,7 +289,14 @@ pub(super) struct Work<'a> {
 pub(super) fn of_work(shared: &Shared, work: &Work<'_>) -> io::Result<(Option<Cage>, Environment)> {
     let Work { record, repo, config, access, plan } = work;
     let (sandbox, tree) = (&config.sandbox, PathBuf::from(&record.body.worktree));
-    let task = Task { record, repo, level: sandbox.level, writes: Vec::new(), scratch: Scratch::Session };
+    let task = Task {
+        record,
+        repo,
+        level: sandbox.level,
+        writes: Vec::new(),
+        scratch: Scratch::Session,
+        env: Some(&config.env),
+    };
     let (mut cage, env) = of_program(shared, task)?;
     if let Some(cage) = &mut cage {
         cage.read.extend([shared.settings.executable.clone(), shared.images_dir(record.id)]);

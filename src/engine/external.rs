@@ -134,7 +134,7 @@ async fn start(
     let sandbox = &settings.config.sandbox;
     let writes = may_write(record).then(|| tree.clone()).into_iter().collect();
     // What agents cached must not run with the keys of the server.
-    let task = Task { record, repo, level: sandbox.level, writes, scratch: Scratch::Server(name) };
+    let task = Task { record, repo, level: sandbox.level, writes, scratch: Scratch::Server(name), env: None };
     let (mut cage, mut env) = confine::of_command(shared, task).map_err(|error| failed(error.to_string()))?;
     let mut proxy = None;
     if let Some(cage) = &mut cage {

@@ -36,11 +36,13 @@ pub(super) fn runner(
 ) -> impl Fn(HookRun) -> HookResult + Send + 'static {
     let (shared, record, repo, runtime) = (Arc::clone(shared), record.clone(), repo.clone(), Handle::current());
     let (level, links, cancel) = (config.sandbox.level, config.worktree.link.clone(), cancel.clone());
+    let project_env = config.env.clone();
     move |hook| {
         let HookRun { program, arguments, directory, scratch, environment, .. } = hook;
         // A session's temporary files and caches are its agent's to write; the hook's are new at each merge.
         let writes = vec![scratch.clone()];
-        let task = Task { record: &record, repo: &repo, level, writes, scratch: Scratch::New(&scratch) };
+        let (scratch, env) = (Scratch::New(&scratch), Some(&project_env));
+        let task = Task { record: &record, repo: &repo, level, writes, scratch, env };
         let (mut cage, env) = match confine::of_command(&shared, task) {
             Ok(confined) => confined,
             Err(error) => return HookResult::Failed { output: format!("failed to confine the hook: {error}") },

@@ -13,6 +13,7 @@ use crate::api::event::Payload;
 use crate::api::request::Environment;
 use crate::backend::Backends;
 use crate::backend::transport::spawn::Spawner;
+use crate::config::project_env::{ProjectEnv, is_passed};
 use crate::git::program::{absolute_entries, keep_absolute_entries};
 use crate::id::SessionId;
 use crate::sandbox::support::Support;
@@ -24,6 +25,7 @@ use super::attach::Terminals;
 use super::catalog::Catalog;
 use super::clock;
 use super::commit_retry::CommitRetries;
+use super::confine::ProjectVariables;
 use super::external;
 use super::handoff::Waiters;
 use super::idle_agents::IdleAgents;
@@ -63,6 +65,8 @@ pub(super) struct Shared {
     pub(super) agents: AgentReader,
     /// What backends see when no client gave them an environment.
     pub(super) own_environment: Environment,
+    /// The daemon's whole environment. Only what `env.pass` names leaves it.
+    passable_environment: Environment,
     /// Who asks GitHub.
     pub(super) logins: Logins,
     pub(super) sweeper: Sweeper,
@@ -100,6 +104,7 @@ pub(super) struct Parts {
     pub(super) data: PathBuf,
     pub(super) executable: PathBuf,
     pub(super) environment: Environment,
+    pub(super) passable_environment: Environment,
     pub(super) support: Support,
     pub(super) settings: SettingsReader,
     pub(super) spawner: Arc<dyn Spawner>,
@@ -107,7 +112,8 @@ pub(super) struct Parts {
 
 impl Shared {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
-        let Parts { store, slots, data, executable, mut environment, support, settings, spawner } = parts;
+        let Parts { store, slots, data, executable, mut environment, passable_environment, support, settings, spawner } =
+            parts;
         let logins = Logins::new(&mut environment);
         drop_relative_search_paths(&mut environment);
         let live = Lively::new(store.committed());
@@ -131,6 +137,7 @@ impl Shared {
             support,
             asides: Semaphore::new(utility::LANE),
             own_environment: environment,
+            passable_environment,
             logins,
             sweeper: Sweeper::default(),
             commit_retries: CommitRetries::default(),
@@ -208,6 +215,15 @@ impl Shared {
     /// The environment captured from the client, while this daemon lives.
     pub(super) fn environment(&self, session: SessionId) -> Option<Environment> {
         lock(&self.environments).get(&session).cloned()
+    }
+
+    /// The variables of a project for a session: what the configuration sets, over what it passes of the environment.
+    pub(super) fn project_variables(&self, session: SessionId, env: &ProjectEnv) -> ProjectVariables {
+        let captured = self.environment(session);
+        let variables = captured.as_ref().unwrap_or(&self.passable_environment).iter();
+        let passed = variables.filter(|(name, _)| is_passed(&env.pass, name) && !env.set.contains_key(*name));
+        let passed = passed.map(|(name, value)| (name.clone(), value.clone())).collect();
+        ProjectVariables { passed, set: env.set.clone() }
     }
 
     pub(super) fn set_environment(&self, session: SessionId, mut environment: Environment) {

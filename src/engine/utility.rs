@@ -118,6 +118,7 @@ pub(super) fn launch_question(
         argv,
         cwd: neutral_dir.clone(),
         env: env.into_iter().collect(),
+        project_env: Vec::new(),
         purpose: Purpose::Utility,
         resume: None,
         reasoning: model.as_deref().and_then(|model| least_reasoning(&spec, model)),

@@ -154,7 +154,12 @@ fn run(presence: Presence) -> Result<(), DaemonError> {
 /// What a session sees of the daemon's own environment, if no client handed over another.
 pub(super) fn own_environment() -> Environment {
     let named = find_named_variables(|name| std::env::var_os(name), |path| std::fs::read_to_string(path).ok());
-    environment::capture(std::env::vars_os(), &named)
+    environment::capture(std::env::vars_os(), |name| named.iter().any(|known| known == name))
+}
+
+/// The daemon's whole environment, of which `env.pass` chooses.
+pub(super) fn passable_environment() -> Environment {
+    environment::capture(std::env::vars_os(), |_| true)
 }
 
 async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
@@ -164,6 +169,7 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
         data: paths.data.clone(),
         config: paths.config.clone(),
         environment: own_environment(),
+        passable_environment: passable_environment(),
         support: support().with_namespaces(&executable),
         executable,
     };

@@ -11,7 +11,7 @@ use crate::paths::{self, Paths, PathsError};
 use crate::sandbox::supervisor;
 use crate::sandbox::support::support;
 
-use super::daemon::{now_ms, own_environment};
+use super::daemon::{now_ms, own_environment, passable_environment};
 use super::lock::{self, Holder, LockError};
 
 /// The checks of `coppice doctor`.
@@ -56,6 +56,7 @@ fn options(paths: &Paths) -> Result<Options, Error> {
         data: paths.data.clone(),
         config: paths.config.clone(),
         environment: own_environment(),
+        passable_environment: passable_environment(),
         support: support().with_namespaces(&executable),
         executable,
     })

@@ -82,6 +82,7 @@ impl House {
             config: paths.config.clone(),
             executable: "unused".into(),
             environment: BTreeMap::new(),
+            passable_environment: BTreeMap::new(),
             support: support(),
         });
         let (stops, requests) = mpsc::channel(1);

@@ -41,6 +41,7 @@ mod permissions;
 mod place;
 mod plan;
 mod planmode;
+mod project_env;
 mod prompt;
 mod queue;
 mod quiet;

@@ -49,14 +49,15 @@ pub(super) struct Environment {
     pub(super) commands: Vec<(String, String)>,
 }
 
-/// Divides an environment; `named` are the variables that the user's configuration or the backend's own row names.
-pub(super) fn divide(env: Vec<(String, String)>, named: &[String]) -> Environment {
+/// Divides an environment; `named` are the variables that the user's configuration or the backend's own row names,
+/// `project_env` those that commands get in any case.
+pub(super) fn divide(env: Vec<(String, String)>, named: &[String], project_env: &[String]) -> Environment {
     let mut divided = Environment::default();
     for (name, value) in env {
         let is_shared = SHARED.iter().any(|known| known.eq_ignore_ascii_case(&name));
         let is_private = PRIVATE.iter().any(|prefix| name.starts_with(prefix)) || named.contains(&name);
         let is_process = is_shared || is_private || PROCESS.contains(&name.as_str());
-        if is_shared || !is_process {
+        if is_shared || !is_process || project_env.contains(&name) {
             divided.commands.push((name.clone(), value.clone()));
         }
         if is_process {
@@ -103,12 +104,16 @@ pub(super) fn unfit(home: &Path, env: &[(String, String)]) -> Option<PathBuf> {
 }
 
 /// Drops what commands never get, and what the user's own policy keeps away from them: what is set per thread would
-/// undo it.
-pub(super) fn permitted(commands: &[(String, String)], policy: &Value) -> Vec<(String, String)> {
+/// undo it. What the configuration names in `env` stays.
+pub(super) fn permitted(
+    commands: &[(String, String)],
+    policy: &Value,
+    project_env: &[String],
+) -> Vec<(String, String)> {
     let own = policy["exclude"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let patterns: Vec<&str> = KEPT_OUT.iter().copied().chain(own).collect();
     let is_excluded = |name: &str| patterns.iter().any(|pattern| matches(pattern, name));
-    commands.iter().filter(|(name, _)| !is_excluded(name)).cloned().collect()
+    commands.iter().filter(|(name, _)| project_env.contains(name) || !is_excluded(name)).cloned().collect()
 }
 
 /// Whether a name fits a pattern with stars, whatever its case.
@@ -138,15 +143,15 @@ mod tests {
     #[test]
     fn keys_stay_with_the_process_and_the_rest_goes_to_commands() {
         let env = pairs(&["PATH", "HOME", "CARGO_HOME", "OPENAI_API_KEY", "https_proxy", "MY_KEY", "LANG"]);
-        let divided = divide(env, &["MY_KEY".to_owned()]);
+        let divided = divide(env, &["MY_KEY".to_owned()], &[]);
         assert_eq!(divided.process, pairs(&["HOME", "MY_KEY", "OPENAI_API_KEY", "PATH", "https_proxy"]));
         assert_eq!(divided.commands, pairs(&["PATH", "CARGO_HOME", "https_proxy", "LANG"]));
     }
 
     #[test]
     fn the_order_of_variables_makes_no_other_key() {
-        let one = divide(pairs(&["PATH", "HOME"]), &[]);
-        assert_eq!(one, divide(pairs(&["HOME", "PATH"]), &[]));
+        let one = divide(pairs(&["PATH", "HOME"]), &[], &[]);
+        assert_eq!(one, divide(pairs(&["HOME", "PATH"]), &[], &[]));
     }
 
     #[test]
@@ -171,8 +176,8 @@ mod tests {
     fn what_the_user_keeps_from_commands_is_kept_from_them() {
         let policy = json!({"exclude": ["AWS_*", "*private*", "EXACT"]});
         let env = pairs(&["AWS_REGION", "MY_PRIVATE_X", "exact", "EXACTLY", "AW", "PATH2"]);
-        assert_eq!(permitted(&env, &policy), pairs(&["EXACTLY", "AW", "PATH2"]));
-        assert_eq!(permitted(&env, &Value::Null), env);
+        assert_eq!(permitted(&env, &policy, &[]), pairs(&["EXACTLY", "AW", "PATH2"]));
+        assert_eq!(permitted(&env, &Value::Null, &[]), env);
     }
 
     #[test]
@@ -192,8 +197,17 @@ mod tests {
             "AWS_SECRET_ACCESS_KEY",
             "PGX_PASSWORD",
         ]);
-        assert_eq!(permitted(&keys, &Value::Null), []);
+        assert_eq!(permitted(&keys, &Value::Null, &[]), []);
         let plain = pairs(&["LANG", "CARGO_HOME", "GOOGLE_CLOUD_PROJECT", "AWS_REGION", "TOKENIZERS_PARALLELISM"]);
-        assert_eq!(permitted(&plain, &Value::Null), plain);
+        assert_eq!(permitted(&plain, &Value::Null, &[]), plain);
+    }
+
+    #[test]
+    fn a_key_that_the_configuration_names_reaches_commands() {
+        let named = ["OPENAI_API_KEY", "DB_PASSWORD"].map(str::to_owned);
+        let divided = divide(pairs(&["OPENAI_API_KEY", "DB_PASSWORD", "NPM_TOKEN"]), &[], &named);
+        assert_eq!(divided.process, pairs(&["OPENAI_API_KEY"]));
+        let policy = json!({"exclude": ["DB_*"]});
+        assert_eq!(permitted(&divided.commands, &policy, &named), pairs(&["OPENAI_API_KEY", "DB_PASSWORD"]));
     }
 }

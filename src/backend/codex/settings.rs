@@ -34,6 +34,8 @@ pub(super) struct Wishes {
     pub(super) profile: Option<Profile>,
     /// Variables for the commands of the agent.
     pub(super) env: Vec<(String, String)>,
+    /// Names among them that the configuration hands to commands, whatever they hold.
+    pub(super) project_env: Vec<String>,
     /// The user's configuration, for what a person is told about it.
     pub(super) config_file: Option<PathBuf>,
     /// How long an interrupted turn may take to end.
@@ -277,7 +279,8 @@ impl Wishes {
         // what the repository's configuration names.
         let projects: Map<String, Value> =
             places.map(|path| (path.to_string_lossy().into_owned(), json!({"trust_level": "untrusted"}))).collect();
-        let variables: Map<String, Value> = environment::permitted(&self.env, &user["shell_environment_policy"])
+        let policy = &user["shell_environment_policy"];
+        let variables: Map<String, Value> = environment::permitted(&self.env, policy, &self.project_env)
             .into_iter()
             .map(|(name, value)| (name, Value::String(value)))
             .collect();

@@ -39,6 +39,7 @@ fn wishes() -> Wishes {
         posture: Posture::Unattended,
         profile: None,
         env: Vec::new(),
+        project_env: Vec::new(),
         config_file: None,
         patience: PATIENCE,
     }

@@ -52,7 +52,7 @@ impl Play {
                 model: Some("demo".to_owned()),
                 title: Some(role.title.to_owned()),
                 posture: role.part.posture().map(str::to_owned),
-                env: context.environment(),
+                env: context.environment().await?,
                 ..CreateSession::default()
             };
             let session = client.create(&request).await?;
@@ -122,7 +122,7 @@ impl Play {
                     Line::new().strong(name).with(Tone::Bad, " crashed").plain("; its work is safe, so it is resumed");
                 context.output.say(&crash)?;
                 self.client
-                    .resume(&session.id, &Resume { env: Some(context.environment()), ..Resume::default() })
+                    .resume(&session.id, &Resume { env: Some(context.environment().await?), ..Resume::default() })
                     .await?;
                 self.resumed = true;
             }

@@ -82,7 +82,7 @@ async fn new(args: tool::New, context: &Context) -> Result<Output, Failure> {
         posture,
         base,
         title,
-        env: context.environment(),
+        env: context.environment().await?,
         ..CreateSession::default()
     };
     standing(&client.create(&request).await?)

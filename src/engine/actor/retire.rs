@@ -179,9 +179,9 @@ impl Actor {
             return;
         }
         let Ok(settings) = self.shared.settings.session(&self.record, &tree.repo).await else { return };
-        let level = settings.config.sandbox.level;
+        let (level, env) = (settings.config.sandbox.level, settings.config.env);
         let Some(command) = settings.config.worktree.teardown.filter(|_| tree.path.is_dir()) else { return };
-        let problem = match prepare::run_command(&self.shared, &self.record, tree, level, &command).await {
+        let problem = match prepare::run_command(&self.shared, &self.record, tree, level, &env, &command).await {
             Ok(finished) if finished.is_success() => return,
             Ok(finished) => finished.describe(),
             Err(failure) => failure.message,

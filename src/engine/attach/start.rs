@@ -139,7 +139,7 @@ async fn shell(
     let subject =
         Subject { record, settings, spec: &spec, tree, access, role: role.native.access, plan: None, servers: None };
     let env = prepare::environment(shared, record);
-    let Confined { confines, env, spawn } = confine::compose(shared, &subject, env).await?;
+    let Confined { confines, env, spawn, .. } = confine::compose(shared, &subject, env).await?;
     let mut env: Environment = confines.tell(env.into_iter().collect(), None).into_iter().collect();
     env.insert("COPPICE_SESSION".to_owned(), record.id.to_string());
     env.insert("COPPICE_WORKTREE".to_owned(), tree.path.display().to_string());

@@ -59,6 +59,22 @@ pub(super) fn confined(mut env: Environment, private: &Private<'_>) -> Environme
     env
 }
 
+/// Variables of a project, as its configuration chooses them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in super::super) struct ProjectVariables {
+    pub(in super::super) passed: Environment,
+    pub(in super::super) set: Environment,
+}
+
+impl ProjectVariables {
+    /// All of them. The caches of a session replace those of the user's environment, unless the configuration sets one.
+    pub(super) fn chosen(self) -> Environment {
+        let is_cache = |name: &str| CACHES.iter().any(|(cache, _)| cache.eq_ignore_ascii_case(name));
+        let passed = self.passed.into_iter().filter(|(name, _)| !is_cache(name));
+        passed.chain(self.set).collect()
+    }
+}
+
 /// How the names of keys end, or what is in them.
 const SECRETS: &[&str] = &["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSPHRASE", "_CREDENTIALS", "_KEY_ID"];
 /// How variables begin that belong to one service, keys or not.

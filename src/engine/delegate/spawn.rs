@@ -237,7 +237,9 @@ async fn make(
             return Err(fault);
         }
     };
-    shared.set_environment(child.id, prepare::captured_environment(shared, parent));
+    if let Some(environment) = shared.environment(parent.id) {
+        shared.set_environment(child.id, environment);
+    }
     // Whatever happens to it shows in its handoff.
     tell(shared, child.id, Command::Start).await.ok();
     Ok(made(&child))

@@ -145,7 +145,14 @@ impl House {
         let dir = tempfile::tempdir().unwrap();
         let (data, config) = (dir.path().join("data"), dir.path().join("config.toml"));
         let (executable, environment) = ("unused".into(), BTreeMap::new());
-        let options = Options { data, config, executable, environment, support: support() };
+        let options = Options {
+            data,
+            config,
+            executable,
+            environment,
+            passable_environment: BTreeMap::new(),
+            support: support(),
+        };
         let house = Self { engine: Engine::start(options).await.unwrap(), _dir: dir };
         house
             .write([Change::Project(ProjectRow { id: "p".into(), common_dir: "/r".into(), record: "{}".into() })])

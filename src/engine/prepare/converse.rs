@@ -8,6 +8,7 @@ use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{Resume, Rules, Spec, ToolList};
 use crate::backend::{self, Access, Conversation};
+use crate::config::project_env::ProjectEnv;
 use crate::git::Worktree;
 use crate::protocol::prompt::{
     self, Delivery, Hearing, Loaded, Note, PastTurn, Place, Profile, Request, Transcript, Turn, TurnEnd,
@@ -44,7 +45,7 @@ pub(super) async fn converse(
     // Who comes after another may not be able to think as hard.
     engine.reasoning = choice::possible(&spec, engine.model.as_deref(), engine.reasoning.as_deref());
     let access = access(&role, &record);
-    let fingerprint = fingerprint_start(shared, &record, &spec).await;
+    let fingerprint = fingerprint_start(shared, &record, &spec, &settings.config.env).await;
     let wanted = wanted(&role, &engine, confined(&record, settings, tree, access), fingerprint);
     let known = record.body.conversation.as_ref();
     let place = place(spec.rules);
@@ -151,13 +152,14 @@ fn wanted(
 
 /// Hashes what a process of the session's backend would be started with now: the variables it gets, its command, and
 /// whose login and which settings it finds. A key that was replaced needs another process.
-async fn fingerprint_start(shared: &Shared, record: &Record, spec: &Spec) -> Option<String> {
+async fn fingerprint_start(shared: &Shared, record: &Record, spec: &Spec, env: &ProjectEnv) -> Option<String> {
+    let project_variables = shared.project_variables(record.id, env);
     let (env, spec) = (captured_environment(shared, record), spec.clone());
     let hash_start = move || {
         let mut env: Vec<_> = confine::own_keys(env, &spec).into_iter().collect();
         let login = backend::login::fingerprint_login(&spec, &env);
         env.retain(|(name, _)| !TERMINAL.contains(&name.as_str()));
-        settings::hash(&format!("{env:?} {:?} {:?} {login}", spec.env, spec.command))
+        settings::hash(&format!("{env:?} {project_variables:?} {:?} {:?} {login}", spec.env, spec.command))
     };
     tokio::task::spawn_blocking(hash_start).await.ok()
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::api::event::Payload;
 use crate::backend::failure::{Failure, FailureKind};
+use crate::config::project_env::ProjectEnv;
 use crate::git::Worktree;
 use crate::git::include::{self, Include};
 use crate::git::submodule;
@@ -116,7 +117,7 @@ async fn run_setup(
     };
     let how = suspect.map(|_| "in the sandbox".to_owned());
     note(shared, record, Payload::Preparing { step: "setup".to_owned(), how }).await.map_err(failure)?;
-    let finished = run_command(shared, record, tree, level, command).await?;
+    let finished = run_command(shared, record, tree, level, &settings.config.env, command).await?;
     match finished.is_success() {
         true => Ok(()),
         false => {
@@ -198,9 +199,11 @@ pub(in super::super) async fn run_command(
     record: &Record,
     tree: &Worktree,
     level: Level,
+    env: &ProjectEnv,
     command: &str,
 ) -> Result<command::Finished, Failure> {
-    let task = Task { record, repo: &tree.repo, level, writes: vec![tree.path.clone()], scratch: Scratch::Session };
+    let (writes, scratch) = (vec![tree.path.clone()], Scratch::Session);
+    let task = Task { record, repo: &tree.repo, level, writes, scratch, env: Some(env) };
     let confined = confine::of_command(shared, task);
     let (cage, mut env) = confined.map_err(|error| Failure::new(FailureKind::Sandbox, error.to_string()))?;
     env.insert("COPPICE_SESSION".to_owned(), record.id.to_string());

@@ -129,7 +129,7 @@ pub(in super::super) async fn furnished(
         plan: plan.as_deref(),
         servers,
     };
-    let Confined { confines, mut env, spawn } = confine::compose(shared, &subject, env).await?;
+    let Confined { confines, mut env, project_env, spawn } = confine::compose(shared, &subject, env).await?;
     if let Some(note) = role.note() {
         env.insert(NOTE_VARIABLE.to_owned(), note.to_owned());
     }
@@ -155,6 +155,7 @@ pub(in super::super) async fn furnished(
         argv,
         cwd: tree.path.clone(),
         env: env.into_iter().collect(),
+        project_env: project_env.into_keys().collect(),
         purpose: Purpose::Session,
         resume,
         model: engine.model.as_deref().map(|model| spec.models.current(model).to_owned()),

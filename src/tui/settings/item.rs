@@ -169,7 +169,9 @@ impl Entry {
                 | Kind::Command
                 | Kind::OptionalCommand
                 | Kind::Chords
-                | Kind::Variables,
+                | Kind::Variables
+                | Kind::ProjectVariables
+                | Kind::VariableNames,
             )
             | None => Vec::new(),
         }

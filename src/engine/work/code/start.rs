@@ -7,6 +7,7 @@ use crate::api::request::Environment;
 use crate::backend::Access;
 use crate::config::Config;
 use crate::config::confine::Sandbox;
+use crate::config::project_env::ProjectEnv;
 use crate::lsp::servers::Program;
 use crate::lsp::{self, Io, Limits};
 use crate::permission::Level;
@@ -26,6 +27,7 @@ use super::watch;
 #[derive(Debug)]
 pub(super) struct Rights {
     sandbox: Sandbox,
+    env: ProjectEnv,
     /// Whether it may write the work tree.
     tree: Access,
     /// Whether its agent is one that only reads: such a one has nothing to fetch and nothing to send.
@@ -34,7 +36,8 @@ pub(super) struct Rights {
 
 impl Rights {
     pub(super) fn of(record: &Record, role: &Role, config: &Config) -> Self {
-        Self { sandbox: config.sandbox.clone(), tree: prepare::access(role, record), agent: role.native.access }
+        let (sandbox, env) = (config.sandbox.clone(), config.env.clone());
+        Self { sandbox, env, tree: prepare::access(role, record), agent: role.native.access }
     }
 
     /// Names them: a server with others is another server.
@@ -88,6 +91,7 @@ pub(super) async fn start(
         level: rights.level(),
         writes: rights.writes(&tree),
         scratch: Scratch::Session,
+        env: Some(&rights.env),
     };
     let (mut cage, mut env) = confine::of_program(&shared, task).map_err(|error| failed(error.to_string()))?;
     let path = env.get("PATH").cloned().unwrap_or_default();
@@ -155,7 +159,7 @@ mod tests {
             (Level::Off, Access::ReadOnly, Access::ReadOnly, (Level::Off, 0)),
         ] {
             let sandbox = Sandbox { level, hosts: Vec::new(), caches: Vec::new(), read: Vec::new() };
-            let rights = Rights { sandbox, tree: access, agent };
+            let rights = Rights { sandbox, env: ProjectEnv::default(), tree: access, agent };
             assert_eq!((rights.level(), rights.writes(tree).len()), expected, "{rights:?}");
         }
     }

@@ -42,6 +42,7 @@ pub(super) async fn git(
         level: caller.config.sandbox.level,
         writes,
         scratch: Scratch::Session,
+        env: None,
     };
     let confined = confine::of_command(shared, task);
     let (mut cage, mut env) = confined.map_err(|error| format!("git: failed to confine it: {error}"))?;
