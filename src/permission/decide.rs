@@ -65,8 +65,8 @@ pub fn github_tool(verb: &str) -> Option<&'static str> {
 
 /// 1. What ends a machine or a home.
 fn hard_floor(case: &Case<'_>) -> Option<Verdict> {
-    let Subject::Command { text, .. } = &case.call.subject else { return None };
-    floor::catastrophe_at_home(case.shell.as_ref()?, text, &case.scene.places.home)
+    let Subject::Command { text, cwd, .. } = &case.call.subject else { return None };
+    floor::catastrophe_at_home(case.shell.as_ref()?, text, &case.scene.places.home, &cwd.real)
         .map(|reason| verdict(Action::Deny, Layer::HardFloor, None, reason))
 }
 
@@ -159,7 +159,12 @@ fn hard_ask(case: &Case<'_>) -> Option<Verdict> {
         }
     }
     let reason = match case.clarity {
-        Clarity::Clear => return None,
+        Clarity::Clear => match &case.call.subject {
+            Subject::Command { text, .. } => floor::describe_risk(case.shell.as_ref()?, text)?,
+            Subject::Paths(_) | Subject::Url(_) | Subject::Mcp { .. } | Subject::Name(_) | Subject::Nothing => {
+                return None;
+            }
+        },
         Clarity::Unreadable => match case.opaque() {
             Some(construct) => format!("the command cannot be read: it has {construct}"),
             None => "the command cannot be read".to_owned(),

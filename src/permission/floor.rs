@@ -8,8 +8,10 @@ mod tests;
 
 use std::path::Path;
 
-use super::shell::{Origin, Redirect, ShellText, SimpleCommand, base_name, is_one_of, may_name, printed_words};
-use place::{Loss, is_fatal, loss};
+use super::shell::{
+    ArgumentUse, Origin, Redirect, ShellText, SimpleCommand, base_name, is_one_of, may_name, printed_words,
+};
+use place::{Loss, is_fatal, joined, loss};
 
 /// Programs that run others with the rights of another user.
 const RIGHTS: &str = "doas gosu pkexec run0 runuser setpriv su su-exec sudo sudoedit";
@@ -20,43 +22,48 @@ const ENDINGS: &str = "halt poweroff reboot shutdown";
 const WRITERS: &str = "badblocks blkdiscard cp cryptsetup dd fdisk install mkswap mv nvme parted pvcreate sfdisk \
                        sgdisk shred tee truncate wipefs";
 
+/// Programs that only look at the disks that they are given, or make one appear.
+const DISK_READERS: &str = "blkid dd file findmnt fsck lsblk mount smartctl test udevadm umount [";
+
 /// The other programs that are judged below.
 const JUDGED: &str = "chmod chown diskutil find init kill loginctl mkdosfs mke2fs mkfs mkfs.btrfs mkfs.ext4 mkfs.xfs \
                       mkntfs newfs rm rsync systemctl telinit";
 
 /// Why a command must never run; `None` when nothing speaks against it for good.
 pub fn catastrophe(text: &str) -> Option<String> {
-    catastrophe_in(&ShellText::read(text), text)
+    catastrophe_in(&ShellText::read(text), text, None)
 }
 
-/// The same, of a text in which the home may also stand by its path.
-pub(super) fn catastrophe_at_home(read: &ShellText, text: &str, home: &Path) -> Option<String> {
+/// The same, of a text that runs in `cwd`, and in which the home may also stand by its path.
+pub(super) fn catastrophe_at_home(read: &ShellText, text: &str, home: &Path, cwd: &Path) -> Option<String> {
+    let below_home = cwd.strip_prefix(home).ok().filter(|_| home.parent().is_some());
+    let cwd = below_home.map_or_else(|| cwd.to_owned(), |below| Path::new("~").join(below));
+    let cwd = cwd.to_str().filter(|cwd| !cwd.is_empty());
     let named = || {
         let home = home.to_str().filter(|home| home.len() > 1 && text.contains(home))?;
         let is_name = |c: char| c.is_alphanumeric() || "_.-".contains(c);
         let parts: Vec<_> = text.split(home).collect();
         let sign = |behind: &&str| if behind.starts_with(is_name) { home } else { "~" };
         let rest = parts[1..].iter().flat_map(|behind| [sign(behind), behind]);
-        catastrophe(&std::iter::once(parts[0]).chain(rest).collect::<String>())
+        let text = std::iter::once(parts[0]).chain(rest).collect::<String>();
+        catastrophe_in(&ShellText::read(&text), &text, cwd)
     };
-    catastrophe_in(read, text).or_else(named)
+    catastrophe_in(read, text, cwd).or_else(named)
 }
 
-/// The same, of a text that was read before.
-pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
+fn catastrophe_in(read: &ShellText, text: &str, cwd: Option<&str>) -> Option<String> {
     if read.opaque.is_some() && is_fork_bomb(text) {
         return Some("it would start processes without end".to_owned());
     }
-    let mut base = None;
+    let mut directory = cwd.map(str::to_owned);
     for command in read.commands.iter().chain(&read.possible_commands) {
+        let base = directory.as_deref();
         let targets = command.redirects.iter().filter(|redirect| redirect.writes());
         if let Some(target) = targets.map(|redirect| redirect.target.text.as_str()).find(|path| is_fatal(path, base)) {
             return Some(format!("it would overwrite `{target}`"));
         }
-        let mut fed = if command.is_fed { input_words(read) } else { Vec::new() };
+        let fed = if command.is_fed { input_words(read) } else { Vec::new() };
         let texts = command.texts();
-        let values: Vec<_> = texts.iter().flat_map(|word| read.values.of_word(word)).collect();
-        fed.extend(values.iter().flat_map(|value| value.split_whitespace()));
         let Some((program, arguments)) = texts.split_first() else { continue };
         if let Some(place) = listed_place(read, command, base) {
             return Some(format!("`{}` would delete `{place}`", command.program()));
@@ -80,9 +87,42 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         if found.is_some() {
             return found;
         }
-        base = moves(&texts).or(base);
+        // Of an opaque text, each command may be there several times.
+        let from = if read.opaque.is_some() { cwd } else { base };
+        directory = moves(&texts).map(|to| joined(to, from).into_owned()).or(directory);
     }
     None
+}
+
+/// Why a person has to look at a command in every posture: it gives a disk to a program that may write to it, or removes
+/// what is below a variable that may be empty.
+pub(super) fn describe_risk(read: &ShellText, text: &str) -> Option<String> {
+    let is_read = |command: &&SimpleCommand| {
+        matches!(command.origin, Origin::Written | Origin::Wrapped | Origin::Suspected) && !command.words.is_empty()
+    };
+    read.commands.iter().filter(is_read).find_map(|command| {
+        let (texts, program) = (command.texts(), command.program());
+        let writes = ArgumentUse::of(&texts) != ArgumentUse::Text && !is_one_of(DISK_READERS, program);
+        let disk = texts[1..].iter().filter(|word| writes && !word.starts_with("if=")).find_map(|word| {
+            let name = word.split_once('=').map_or(*word, |(_, value)| value);
+            is_fatal(name, None).then(|| format!("`{program}` may write to `{name}`"))
+        });
+        let is_empty = |word: &str| {
+            let (name, rest) = word.strip_prefix("${").and_then(|name| name.split_once('}')).unwrap_or_default();
+            let is_known = name.starts_with('^') || name == "HOME" || text.contains(&format!("${{{name}:?"));
+            rest.starts_with('/')
+                && !is_known
+                && read.values.of_word(word).next().is_none()
+                && loss(rest, None).is_some()
+        };
+        let open = || {
+            texts[1..]
+                .iter()
+                .find(|word| is_empty(word) && removed(&[&texts[1..], &["/"]].concat(), &[], None).is_some())
+        };
+        let open = Some(program).filter(|name| *name == "rm").and_then(|_| open());
+        disk.or_else(|| open.map(|word| format!("`rm` would delete `{word}`, of which the variable may be empty")))
+    })
 }
 
 /// What a command may get by its input: words that others print, and those of a here-document or here-string, which look
@@ -102,8 +142,13 @@ fn listed_place<'a>(read: &'a ShellText, command: &SimpleCommand, base: Option<&
         return None;
     }
     let is_piped = || read.commands.iter().any(|command| is_called(&["parallel", "xargs"], command));
-    let mut finds = read.commands.iter().filter(|command| is_called(&["find"], command) && is_piped());
-    finds.find_map(|find| lost_start(&find.texts()[1..], base))
+    read.commands.iter().find_map(|command| match command.program() {
+        "find" if is_piped() => lost_start(&command.texts()[1..], base),
+        "fd" | "fdfind" => {
+            command.texts()[1..].iter().copied().find(|word| loss(word, base).is_some_and(|_| *word != "."))
+        }
+        _ => None,
+    })
 }
 
 /// Whether a name is a part of a value that is one word, and long enough to be there on purpose.
@@ -174,19 +219,26 @@ fn destroys(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>)
 fn lost<'a>(name: &str, arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {
     let operands: Vec<_> = arguments.iter().copied().filter(|word| !word.starts_with('-')).collect();
     let has = |options: &[&str]| arguments.iter().any(|word| options.iter().any(|option| word.starts_with(option)));
-    let (targets, is_home_lost) = match (name, operands.as_slice()) {
-        ("chgrp" | "chmod" | "chown", targets) if has(&["-R", "--recursive"]) => (targets, false),
-        ("mv", [sources @ .., _]) => (sources, true),
-        ("rsync", [.., _]) if has(&["--del"]) => (&operands[operands.len() - 1..], true),
-        ("shred" | "truncate", targets) => (targets, true),
+    let directory = arguments.iter().position(|word| is_directory_option(word));
+    let is_value =
+        |at: usize| arguments[at].ends_with('t') || arguments[at].starts_with("--") && !arguments[at].contains('=');
+    let behind = directory.filter(|at| is_value(*at)).map(|at| at + 1);
+    let operands: Vec<_> =
+        operands.into_iter().filter(|word| behind.and_then(|at| arguments.get(at)) != Some(word)).collect();
+    let targets = match (name, operands.as_slice()) {
+        ("chgrp" | "chmod" | "chown", targets) if has(&["-R", "--recursive"]) => targets,
+        ("mv", sources) if directory.is_some() => sources,
+        ("mv", [sources @ .., _]) => sources,
+        ("rsync", [.., _]) if has(&["--del"]) => &operands[operands.len() - 1..],
+        ("shred" | "truncate", targets) => targets,
         _ => return None,
     };
-    let is_lost = |target: &&&str| match loss(target, base) {
-        Some(Loss::System) => true,
-        Some(Loss::Home) => is_home_lost,
-        None => false,
-    };
-    targets.iter().find(is_lost).copied()
+    targets.iter().find(|target| loss(target, base).is_some()).copied()
+}
+
+/// Whether an option of those that copy and move is about the directory to do it to.
+fn is_directory_option(word: &str) -> bool {
+    word.starts_with('-') && (word.starts_with("--t") || !word.starts_with("--") && word.contains('t'))
 }
 
 /// The arguments of a program that it writes to. What `dd` and those that copy take from a disk does it no harm.
@@ -194,8 +246,7 @@ fn written<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
     match name {
         "dd" => arguments.iter().filter_map(|word| word.strip_prefix("of=")).collect(),
         "cp" | "install" | "mv" => {
-            let is_directory = |word: &str| word.starts_with("--t") || !word.starts_with("--") && word.contains('t');
-            let directory = arguments.iter().position(|word| word.starts_with('-') && is_directory(word));
+            let directory = arguments.iter().position(|word| is_directory_option(word));
             let behind = directory.map_or(&[][..], |at| &arguments[at..arguments.len().min(at + 2)]);
             let glued = ['=', 't'].into_iter().filter_map(|sign| Some(behind.first()?.split_once(sign)?.1));
             let last = arguments.iter().rfind(|word| !word.starts_with('-'));
@@ -233,9 +284,9 @@ fn found<'a>(arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {
 
 /// The place below which `find` finds what must stay.
 fn lost_start<'a>(arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {
-    let picks = arguments
-        .iter()
-        .any(|word| matches!(*word, "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex" | "-iregex"));
+    const PICKING: &str = "-name -iname -path -ipath -wholename -regex -iregex";
+    let is_picking = |pair: &[&str]| is_one_of(PICKING, pair[0]) && pair[1].contains(char::is_alphanumeric);
+    let picks = arguments.windows(2).any(is_picking);
     let starts = arguments.iter().copied().skip_while(|word| matches!(*word, "-H" | "-L" | "-P"));
     let mut starts = starts.take_while(|word: &&str| !word.starts_with(['-', '(', '!']));
     let is_lost = |start: &&str| match loss(start, base) {

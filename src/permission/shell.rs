@@ -18,7 +18,7 @@ use std::fmt;
 
 use budget::{LONGEST_OPAQUE, MOST_VALUES, WorkBudget};
 pub(super) use mention::TokenBag;
-pub(super) use pattern::{CommandPattern, may_name};
+pub(super) use pattern::{CommandPattern, may_become, may_name};
 use value::Values;
 pub(super) use wrapper::{ArgumentUse, SHELLS, git_arguments};
 

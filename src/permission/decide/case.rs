@@ -1,6 +1,7 @@
 //! A call as the steps of a decision see it: its tool in one spelling, and one item for each thing that it is about.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -14,9 +15,7 @@ use crate::permission::content;
 use crate::permission::flag;
 use crate::permission::guard::{self, Act, Refusal};
 use crate::permission::rule::Spot;
-use crate::permission::shell::{
-    CommandPattern, OpaqueConstruct, ShellText, SimpleCommand, TokenBag, Word, git_arguments,
-};
+use crate::permission::shell::{CommandPattern, OpaqueConstruct, ShellText, SimpleCommand, TokenBag, git_arguments};
 use crate::permission::verb::{self, Drivers, ReadGround};
 use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
 
@@ -465,6 +464,8 @@ fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Pl
     let lines = shell.commands.iter().map(|command| {
         let line = CommandLine::new(command, places);
         let shows = match content::shows_files(command) {
+            // A rule for all files that a program makes is none about those outside or of git.
+            _ if matches!(command.program(), "mkdir" | "touch") && leads != Leads::Inside => ShownContent::Anything,
             true if content::may_show_secrets(command, leads) => ShownContent::Anything,
             true => ShownContent::FilesInside,
             false => ShownContent::Nothing,
@@ -497,10 +498,18 @@ fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Pl
 /// The directories that a text may be in, by the calls of `cd` in it.
 fn directories(cwd: &Path, commands: &[SimpleCommand]) -> Vec<PathBuf> {
     let mut directories = vec![cwd.to_owned()];
-    let moves = commands.iter().filter(|command| matches!(command.program(), "cd" | "pushd"));
-    let is_operand = |word: &&Word| !word.text.starts_with('-');
-    for to in moves.filter_map(|command| command.words.iter().skip(1).find(is_operand)).take(MOST_MOVES) {
-        let next: Vec<_> = directories.iter().map(|base| guard::plain(&base.join(&to.text))).collect();
+    let moves = commands.iter().flat_map(|command| match command.texts().as_slice() {
+        ["cd" | "pushd", operands @ ..] => operands.iter().copied().filter(|word| !word.starts_with('-')).collect(),
+        ["env", options @ ..] => {
+            let behind = options.windows(2).filter(|pair| matches!(pair[0], "-C" | "--chdir")).map(|pair| pair[1]);
+            behind.chain(options.iter().filter_map(|word| word.strip_prefix("--chdir="))).collect()
+        }
+        _ => Vec::new(),
+    });
+    // An opaque text has each of its commands several times, and may have a variable for a directory that it knows.
+    let mut seen = BTreeSet::new();
+    for to in moves.filter(|to| !to.contains("${") && seen.insert(*to)).take(MOST_MOVES) {
+        let next: Vec<_> = directories.iter().map(|base| guard::plain(&base.join(to))).collect();
         directories.extend(next);
         directories.sort();
         directories.dedup();

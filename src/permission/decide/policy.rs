@@ -11,7 +11,7 @@ use crate::permission::address;
 use crate::permission::compact::tool::{self, Spelled};
 use crate::permission::compact::{self, Action, CompactPermission, glob, is_everything};
 use crate::permission::rule::{Rule, Sense, Spot};
-use crate::permission::shell::{TokenBag, may_name};
+use crate::permission::shell::{TokenBag, may_become, may_name};
 use crate::permission::{AgentWord, Effect, Posture, Subject};
 
 /// What a map says about an item.
@@ -76,7 +76,15 @@ impl<'a> Case<'a> {
 
     /// Whether a command writes a file by a redirection that a rule about edits means.
     fn overwrites(&self, rule: &Rule, item: &Item) -> bool {
-        let is_meant = |path: &Item| path.sides().iter().any(|side| self.means(rule, path, *side, Sense::Takes));
+        let may_mean = |path: &Item, side: Side| {
+            let (spot, pattern) = path.spot(side).zip(rule.path_pattern())?;
+            may_become(spot.spelling(pattern), pattern).then_some(())
+        };
+        let is_meant = |path: &Item| {
+            let is_side_meant =
+                |side: &Side| self.means(rule, path, *side, Sense::Takes) || may_mean(path, *side).is_some();
+            path.sides().iter().any(is_side_meant)
+        };
         let is_about = ["edit", "write"].iter().any(|tool| rule.is_about(tool));
         is_about && item.commands().iter().flat_map(|command| &command.written).any(is_meant)
     }

@@ -28,7 +28,7 @@ pub(super) fn loss(path: &str, base: Option<&str>) -> Option<Loss> {
         return None;
     }
     // Who climbs out of a home may come back to it.
-    if !root.is_empty() && rest.split('/').any(|part| part == "..") {
+    if !root.is_empty() && climbs_out(rest) {
         return Some(Loss::Home);
     }
     let mut parts = parts(rest);
@@ -70,7 +70,7 @@ pub(super) fn is_fatal(path: &str, base: Option<&str>) -> bool {
 }
 
 /// A path, told from the directory that the command went to before.
-fn joined<'a>(path: &'a str, base: Option<&str>) -> Cow<'a, str> {
+pub(super) fn joined<'a>(path: &'a str, base: Option<&str>) -> Cow<'a, str> {
     match base {
         Some(base) if !path.starts_with(['/', '~', '$']) => format!("{base}/{path}").into(),
         Some(_) | None => path.into(),
@@ -91,6 +91,19 @@ fn split_home(path: &str) -> Option<(&str, &str)> {
     };
     let (root, rest) = path.split_at(end);
     (rest.is_empty() || rest.starts_with('/')).then_some((root, rest))
+}
+
+/// Whether a path leads above the directory that it begins in.
+fn climbs_out(path: &str) -> bool {
+    let mut depth = 0_i32;
+    path.split('/').any(|part| {
+        depth += match part {
+            "" | "." => 0,
+            ".." => -1,
+            _ => 1,
+        };
+        depth < 0
+    })
 }
 
 /// The names in a path, without those that lead nowhere.

@@ -316,12 +316,117 @@ fn every_way_to_lose_a_home_or_a_machine_is_known() {
     ] {
         assert_eq!(catastrophe(text), None, "{text}");
     }
-    let at_home = |text: &str| catastrophe_at_home(&ShellText::read(text), text, Path::new("/data/me")).is_some();
+    let at_home = |text: &str| {
+        catastrophe_at_home(&ShellText::read(text), text, Path::new("/data/me"), Path::new("/data/me/a/tree")).is_some()
+    };
     for text in ["rm -rf /data/me", "rm -rf '/data/me/'", "rm -rf /data/me/*", "cd /data/me && rm -rf *"] {
         assert!(at_home(text), "{text}");
     }
     for text in ["rm -rf /data/me/x", "rm -rf /data/me2", "rm -rf /data/me-old/x", "ls /data/me"] {
         assert!(!at_home(text), "{text}");
+    }
+}
+
+#[test]
+fn known_values_count_in_every_word_and_redirection() {
+    for text in [
+        "D=/dev/sda; dd of=$D",
+        "D=/dev/sda; echo x > $D",
+        "D=/dev/sda; cp x $D",
+        "D=/dev/sda; D=x; cp x $D",
+        "D=/dev/sda; shred $D",
+        "D=sda; dd of=/dev/$D",
+        "A=/dev; D=$A/sda; dd of=\"$D\"",
+        "for d in /dev/sda /dev/sdb; do wipefs -a $d; done",
+        "D=~; mv $D x",
+        "D=~; find $D -delete",
+        "D=/; chmod -R 000 $D",
+        "D=/dev; cd $D; dd of=sda",
+        "bash -c 'D=/dev/sda; dd of=$D'",
+    ] {
+        assert!(catastrophe(text).is_some(), "{text}");
+    }
+    for text in [
+        "for f in src/*.rs; do wc -l \"$f\"; done",
+        "D=target; rm -rf \"$D/tmp\"",
+        "OUT=build; mkdir -p $OUT && cp a $OUT/",
+        "D=/dev/sda; dd if=$D of=x",
+        "D=$PWD/x; rm -rf $D",
+    ] {
+        let read = ShellText::read(text);
+        assert_eq!(catastrophe(text), None, "{text}");
+        assert_eq!(describe_risk(&read, text), None, "{text}");
+        assert!(!read.opaque.is_some_and(|construct| construct.is_malformed()), "{text}");
+    }
+}
+
+#[test]
+fn a_home_is_kept_from_other_spellings_of_its_loss() {
+    for text in [
+        "mv -t /tmp ~",
+        "mv --target-directory=/tmp ~",
+        "mv --target-directory /tmp ~",
+        "mv -t/tmp ~",
+        "fd . / -X rm -rf",
+        "fd -H . ~ -x rm",
+        "find ~ | xargs -d '\\n' rm -rf",
+        "find ~ -name '*' -delete",
+        "chmod -R 000 ~",
+        "chown -R nobody ~",
+        "echo 'rm -rf ~' | at now",
+    ] {
+        assert!(catastrophe(text).is_some(), "{text}");
+    }
+    for text in ["mv -t ~ a", "mv -t /tmp ~/a", "fd . src -X rm", "chmod -R u+w ~/x", "find a | xargs -d '\\n' rm"] {
+        assert_eq!(catastrophe(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_path_counts_from_the_directory_that_a_command_runs_in() {
+    let is_lost = |text: &str, cwd: &str| {
+        catastrophe_at_home(&ShellText::read(text), text, Path::new("/data/me"), Path::new(cwd)).is_some()
+    };
+    for (text, cwd) in [
+        ("rm -rf ../../../../..", "/data/me/a/tree"),
+        ("rm -rf ../..", "/data/me/a/tree"),
+        ("cd ../../.. && rm -rf *", "/data/me/a/tree"),
+        ("cd ..; cd ..; rm -rf .", "/data/me/a/tree"),
+        ("rm -rf ../../..", "/srv/a/tree"),
+        ("rm -rf ../../../etc", "/srv/a/tree"),
+    ] {
+        assert!(is_lost(text, cwd), "{text}");
+    }
+    for text in
+        ["rm -rf ..", "rm -rf ../x", "rm -rf *", "cd .. && rm -rf x/*", "cd sub; X=1 rm -rf ../*", "rm -rf ../../x"]
+    {
+        assert!(!is_lost(text, "/data/me/a/tree"), "{text}");
+    }
+}
+
+#[test]
+fn a_person_looks_at_what_may_write_to_a_disk_or_delete_below_an_empty_variable() {
+    for text in [
+        "anything /dev/sda",
+        "anything --to=/dev/nvme0n1",
+        "D=/dev/sda; anything $D",
+        "rm -rf $UNSET/*",
+        "rm -rf \"$UNSET\"/*",
+        "rm -rf ${UNSET}/",
+    ] {
+        assert!(describe_risk(&ShellText::read(text), text).is_some(), "{text}");
+    }
+    for text in [
+        "cat /dev/sda",
+        "dd if=/dev/sda of=x",
+        "lsblk /dev/sda",
+        "rm -rf $BUILD/x",
+        "rm -rf ${BUILD:?}/*",
+        "B=build; rm -rf $B/*",
+        "rm -rf $(mktemp -d)/*",
+        "ls $UNSET/*",
+    ] {
+        assert_eq!(describe_risk(&ShellText::read(text), text), None, "{text}");
     }
 }
 

@@ -143,6 +143,11 @@ pub(in super::super) fn may_name(word: &str, program: &str) -> bool {
     base_name(word) == program || CommandPattern(signs(base_name(word))).meets(program)
 }
 
+/// Whether a path with signs of a pattern may become one that a rule's pattern means.
+pub(in super::super) fn may_become(path: &str, pattern: &str) -> bool {
+    path.contains(['*', '?', '[']) && !path.contains('$') && CommandPattern(signs(path)).meets(pattern)
+}
+
 /// A star in a rule's pattern may stand for nothing.
 fn skip_stars(reached: &mut [bool], pattern: &[char]) {
     for at in 0..pattern.len() {

@@ -1,7 +1,9 @@
 //! The commands that an opaque text may run, by its words: too many rather than too few. It takes quotes off, cuts at
 //! everything that may begin a command, and puts in what the text itself says that braces and whole words stand for.
 
-use super::budget::WorkBudget;
+use std::slice;
+
+use super::budget::{MOST_VALUES, WorkBudget};
 use super::source::{Source, closing_brace, expand_braces};
 use super::value::Values;
 use super::wrapper::{MOST_WORDS, SHELLS, is_assignment, resolve};
@@ -33,7 +35,8 @@ pub(super) fn suspect_commands(text: &str, budget: &WorkBudget) -> (Vec<SimpleCo
         let parts = cuts.iter().filter(|_| !budget.is_spent()).flat_map(|cut| parts(&source.text, *cut));
         parts.flat_map(|part| commands(&part, &values, budget)).collect::<Vec<_>>()
     };
-    let mut found: Vec<_> = grouped.iter().flat_map(|part| commands(part, &values, budget)).collect();
+    let replaced = grouped.iter().flat_map(|part| with_values(part, &values, budget));
+    let mut found: Vec<_> = replaced.flat_map(|part| commands(&part, &values, budget)).collect();
     found.extend(commands_of(&[Cut::Unquoted, Cut::AtSigns]));
     let is_shell = |word: &Word| SHELLS.contains(&base_name(&word.text));
     let is_runner = |program: &str| program.starts_with('$') || matches!(program, "." | "source" | "parallel");
@@ -78,6 +81,30 @@ fn commands(part: &SimpleCommand, values: &Values, budget: &WorkBudget) -> Vec<S
         let origin = if command.origin == Origin::Fragment { Origin::Quoted } else { Origin::Possible };
         found.extend(runs.possible_commands.into_iter().map(|inner| SimpleCommand { origin, ..inner }));
         found.push(command);
+    }
+    found
+}
+
+/// A command as it is written, and once for each value that one of its words may have; all values of the other words stand
+/// one behind the other. The program is replaced where it is looked for.
+fn with_values(part: &SimpleCommand, values: &Values, budget: &WorkBudget) -> Vec<SimpleCommand> {
+    let expand = |word: &Word| -> Vec<Word> { values.expand(&word.text).into_iter().map(Word::literal).collect() };
+    let expanded: Vec<_> = part.words.iter().map(expand).collect();
+    let or_own = |at: usize| if expanded[at].is_empty() || at == 0 { &part.words[at..=at] } else { &expanded[at] };
+    let targets = |to: &Redirect| {
+        let own = std::iter::once(to.target.clone());
+        own.chain(expand(&to.target)).map(|target| Redirect { target, ..to.clone() }).collect::<Vec<_>>()
+    };
+    let redirects: Vec<_> = part.redirects.iter().flat_map(targets).collect();
+    let mut found = vec![SimpleCommand { redirects, ..part.clone() }];
+    for (at, word) in expanded.iter().enumerate().flat_map(|(at, words)| words.iter().map(move |word| (at, word))) {
+        if found.len() > MOST_VALUES || !budget.spend_command(part) {
+            budget.exhaust();
+            break;
+        }
+        let words =
+            (0..expanded.len()).flat_map(|other| if other == at { slice::from_ref(word) } else { or_own(other) });
+        found.push(SimpleCommand { words: words.cloned().collect(), redirects: Vec::new(), ..part.clone() });
     }
     found
 }

@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::SimpleCommand;
+use super::budget::MOST_VALUES;
 use super::source::{Source, UNKNOWN};
 use super::wrapper::is_assignment;
+
+/// How many variables of a word are replaced, one after the other.
+const MOST_STEPS: usize = 4;
 
 /// Values behind the names of their variables.
 #[derive(Debug, Default, Clone)]
@@ -15,6 +19,9 @@ impl Values {
     pub(super) fn read(source: &Source, parts: &[SimpleCommand]) -> Self {
         let mut values = Self(source.values.iter().cloned().collect());
         parts.iter().for_each(|part| values.add_assigned(part));
+        if source.text.contains("${PWD}") {
+            values.0.insert(("PWD".to_owned(), ".".to_owned()));
+        }
         let words = parts.iter().flat_map(|part| {
             let texts = part.texts();
             let loops = texts.iter().position(|text| is_loop(text)).map(|at| at + 1);
@@ -31,6 +38,24 @@ impl Values {
     pub(in super::super) fn of_word<'a>(&'a self, word: &'a str) -> impl Iterator<Item = String> + 'a {
         let (name, rest) = word.strip_prefix("${").and_then(|name| name.split_once('}')).unwrap_or_default();
         self.of_variable(name).map(move |value| format!("{value}{rest}"))
+    }
+
+    /// What a word may become by the variables in it, which may stand for others; nothing if none of them is known.
+    pub(super) fn expand(&self, word: &str) -> BTreeSet<String> {
+        let mut words = BTreeSet::from([word.to_owned()]);
+        for _ in 0..MOST_STEPS {
+            words = words.iter().flat_map(|word| self.replace_first(word)).take(MOST_VALUES + 1).collect();
+        }
+        words.remove(word);
+        words
+    }
+
+    /// A word with each value of its first known variable.
+    fn replace_first(&self, word: &str) -> Vec<String> {
+        let mut names = word.match_indices("${").filter_map(|(at, _)| Some((at, word[at + 2..].split_once('}')?)));
+        let known = names.find(|(_, (name, _))| self.of_variable(name).next().is_some());
+        let Some((at, (name, rest))) = known else { return vec![word.to_owned()] };
+        self.of_variable(name).map(|value| format!("{}{value}{rest}", &word[..at])).collect()
     }
 
     fn of_variable<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> + 'a {

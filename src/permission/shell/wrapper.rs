@@ -5,7 +5,7 @@
 use super::super::reader::READS;
 use super::super::verb::GIT_READS;
 use super::budget::WorkBudget;
-use super::{OpaqueConstruct, Origin, SimpleCommand, Word, base_name, is_one_of};
+use super::{MOST_OPTIONS, OpaqueConstruct, Origin, SimpleCommand, Word, base_name, is_one_of};
 
 /// A program that runs the command behind its own options, numbers and assignments.
 struct Wrapper {
@@ -52,6 +52,9 @@ pub(in super::super) const SHELLS: &[&str] =
 
 /// Programs that run what comes by their input if no word is a file; a version may follow the name.
 const INTERPRETERS: &str = "bun deno guile julia lua node nodejs osascript perl php psql pwsh pypy python ruby tclsh";
+
+/// Programs that run what comes by their input, whatever their words are.
+const RUN_INPUT: &str = "at batch crontab ssh";
 
 /// Programs and keywords that take their words for names or texts, besides those that only read.
 const TEXTUAL: &str = "case cd chmod cp for mkdir mv printf pytest rm rmdir select touch tree";
@@ -205,15 +208,18 @@ impl Runs<'_> {
         let ArgumentUse::MayRun(from) = ArgumentUse::of(&texts) else { return };
         let is_version = |c: char| c.is_ascii_digit() || c == '.';
         let interprets = is_one_of(INTERPRETERS, base_name(texts[0]).trim_end_matches(is_version));
-        self.possible_input |= interprets && reads_input(&words[1..]);
+        self.possible_input |= interprets && reads_input(&words[1..]) || is_one_of(RUN_INPUT, base_name(texts[0]));
         self.add_possible(words, from);
         if base_name(texts[0]) == "git" {
             let verb = git_arguments(&texts[1..]);
             let pushed = GIT_PUSHES.iter().find_map(|push| verb.strip_prefix(*push));
-            let push =
-                |behind: &[&str]| ["git", "push"].iter().chain(behind).map(|word| Word::literal(*word)).collect();
-            let push = pushed.map(|behind| SimpleCommand::of_words(push(behind), Origin::Possible));
-            self.possible_commands.extend(push);
+            // It runs git once more; an option of its own may have a value.
+            let again = verb.strip_prefix(&["for-each-repo"]).unwrap_or_default();
+            let again = (0..again.len().min(MOST_OPTIONS)).map(|at| again[at..].to_vec());
+            for words in pushed.map(|behind| [&["push"], behind].concat()).into_iter().chain(again) {
+                let words = ["git"].iter().chain(&words).map(|word| Word::literal(*word)).collect();
+                self.possible_commands.push(SimpleCommand::of_words(words, Origin::Possible));
+            }
         }
         let is_alias = |text: &str| texts[0].ends_with("git") && text.to_ascii_lowercase().starts_with("alias.");
         for (at, alias) in texts.iter().enumerate().filter(|(_, text)| is_alias(text)) {
@@ -285,7 +291,7 @@ impl Runs<'_> {
             None => true,
         };
         if !before.iter().all(is_known) {
-            self.give_up(wrapper.name, words);
+            self.give_up(wrapper, words);
         }
         // Without a command, its arguments and the lines of its input are commands.
         self.input |= wrapper.name == "parallel" && behind.first().is_none_or(|word| word.text.starts_with("::"));
@@ -296,9 +302,12 @@ impl Runs<'_> {
     }
 
     /// An option that is not known may take the next word, so that nobody knows which word is the program.
-    fn give_up(&mut self, wrapper: &'static str, words: &[Word]) {
-        self.unclear = Some(OpaqueConstruct::WrapperOption(wrapper));
+    fn give_up(&mut self, wrapper: &Wrapper, words: &[Word]) {
+        self.unclear = Some(OpaqueConstruct::WrapperOption(wrapper.name));
+        let known = self.possible_commands.len();
         self.add_possible(words, 0);
+        let is_fed = wrapper.command == Behind::FedProgram;
+        self.possible_commands[known..].iter_mut().for_each(|command| command.is_fed = is_fed);
     }
 
     /// The commands behind `-exec` of `find` and `--exec` of `fd`.
