@@ -1,5 +1,5 @@
-//! Which variables of an environment the daemon gets: a list of names that a backend may see, never the whole
-//! environment, what the user's configuration of an agent names besides, and what the daemon needs for itself.
+//! Which variables of a client's environment the daemon gets: a list of names that a backend may see, what the user's
+//! configuration of an agent and `env.pass` name besides, and what the daemon needs for itself; never all of them.
 //!
 //! What an agent's own program sets for its children is not among them: when coppice is started from inside an agent,
 //! it would make the backend believe that it is that agent.
@@ -144,8 +144,8 @@ const ALLOWED: &[&str] = &[
 /// What goes along for the daemon itself. It takes these out before a backend's environment is made of the rest.
 pub const FOR_DAEMON: &[&str] = &["GITHUB_TOKEN"];
 
-/// Keeps what the daemon and a backend may see, and what the user's configuration names; names and values that are not UTF-8 cannot be handed
-/// over and are left out.
+/// Keeps what the daemon and a backend may see, and what the user's configuration names; names and values that are not
+/// UTF-8 cannot be handed over.
 pub fn capture(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     is_named: impl Fn(&str) -> bool,
