@@ -104,6 +104,7 @@ impl Edge {
             instructions: None,
             schema: None,
             roots: vec![self.stage.repo()],
+            project_env: Vec::new(),
             tools: Vec::new(),
             native: Native::default(),
             posture,

@@ -71,6 +71,7 @@ pub(crate) fn launch(stage: &Stage, agent: Agent, posture: Posture) -> Launch {
         instructions: None,
         schema: None,
         roots: Vec::new(),
+        project_env: Vec::new(),
         tools: Vec::new(),
         native: Native::default(),
         posture,
