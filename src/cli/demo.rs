@@ -77,7 +77,7 @@ async fn tour(stage: &Stage, context: &mut Context) -> Result<(), Failure> {
     }
     context.output.say(&Line::new())?;
 
-    let mut play = Play::begin(stage, context).await?;
+    let mut play = Play::begin(stage).await?;
     play.until_ready(context).await?;
     let permission = play.check()?;
 

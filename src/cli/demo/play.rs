@@ -18,6 +18,7 @@ use crate::cli::report::Failure;
 use crate::cli::show::question_lines;
 use crate::cli::{ask, diff, follow};
 use crate::client::connection::Connection;
+use crate::client::environment::capture_environment;
 use crate::client::events::Events;
 
 /// The sessions on stage, and what has happened to them.
@@ -39,7 +40,7 @@ pub(super) enum Permission {
 
 impl Play {
     /// Starts all sessions.
-    pub(super) async fn begin(stage: &Stage, context: &Context) -> Result<Play, Failure> {
+    pub(super) async fn begin(stage: &Stage) -> Result<Play, Failure> {
         let client = stage.daemon.connect().await?;
         let everything = EventQuery { since: Some(0), ..EventQuery::default() };
         let events = Events::open(stage.daemon.clone(), everything).await?;
@@ -52,7 +53,7 @@ impl Play {
                 model: Some("demo".to_owned()),
                 title: Some(role.title.to_owned()),
                 posture: role.part.posture().map(str::to_owned),
-                env: context.environment().await?,
+                env: capture_environment(&[]),
                 ..CreateSession::default()
             };
             let session = client.create(&request).await?;
@@ -122,7 +123,7 @@ impl Play {
                     Line::new().strong(name).with(Tone::Bad, " crashed").plain("; its work is safe, so it is resumed");
                 context.output.say(&crash)?;
                 self.client
-                    .resume(&session.id, &Resume { env: Some(context.environment().await?), ..Resume::default() })
+                    .resume(&session.id, &Resume { env: Some(capture_environment(&[])), ..Resume::default() })
                     .await?;
                 self.resumed = true;
             }
