@@ -110,7 +110,7 @@ const ALLOWED: &[&str] = &[
     "VIRTUAL_ENV",
     "CONDA_*",
     "POETRY_HOME",
-    "PIP_INDEX_URL",
+    "PIP_*",
     "UV_*",
     "PYTHONPATH",
     "JAVA_HOME",

@@ -96,6 +96,13 @@ pub const KEYS: &[Key] = &[
         "Further directories that sessions may read, such as toolchains",
     ),
     row(
+        "sandbox.registry_tokens",
+        Kind::Flag,
+        Some("false"),
+        Authority::Personal,
+        "Whether sessions get the logins of `~/.npmrc`, `pip.conf` and cargo's registries, besides the settings",
+    ),
+    row(
         "env.pass",
         Kind::VariableNames,
         Some("[]"),

@@ -26,13 +26,22 @@ const RESERVED: &[&str] = &[
 pub(super) const RESERVED_TEXT: &str = "none of them reserved (`PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TMPDIR`, \
     `ENV`, `BASH_ENV`, `SHELLOPTS`, `BASHOPTS`, `LD_*`, `DYLD_*`, `GIT_*`, `COPPICE_*`, `GITHUB_TOKEN`)";
 
-/// The variables of a project.
+/// What the programs of a project get of the user's own set-up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectEnv {
     /// Names of the user's environment, or beginnings of names with a `*` behind them.
     pub pass: Vec<String>,
     /// Values that replace those of the environment.
     pub set: BTreeMap<String, String>,
+    pub registry_tokens: RegistryTokens,
+}
+
+/// Whether sessions get the user's logins at package registries.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RegistryTokens {
+    #[default]
+    Withheld,
+    Passed,
 }
 
 /// Whether one of the patterns of `env.pass` passes a variable. A pattern never reaches a reserved name.

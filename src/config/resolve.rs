@@ -14,7 +14,7 @@ use super::family::{
 };
 use super::key::{self, Authority, KEYS};
 use super::layer::{Entry, Layer, LayerKind, known};
-use super::project_env::ProjectEnv;
+use super::project_env::{ProjectEnv, RegistryTokens};
 use super::value::{Kind, Value};
 use crate::permission::{Level, Posture};
 
@@ -231,7 +231,7 @@ impl Settings {
             default_agent: self.text("default.agent").unwrap_or_default(),
             default_posture: self.text("default.posture").and_then(|word| word.parse().ok()),
             sandbox: self.sandbox(),
-            env: ProjectEnv { pass: self.list("env.pass").unwrap_or_default(), set: self.variables("env.set") },
+            env: self.project_env(),
             mcp_servers: self.mcp_servers(),
             delegation: self.delegation(),
             workflow: self.workflow(),
@@ -321,6 +321,17 @@ impl Settings {
             hosts: self.list("sandbox.hosts").unwrap_or_default(),
             caches: self.list("sandbox.caches").unwrap_or_default(),
             read: self.list("sandbox.read").unwrap_or_default(),
+        }
+    }
+
+    fn project_env(&self) -> ProjectEnv {
+        ProjectEnv {
+            pass: self.list("env.pass").unwrap_or_default(),
+            set: self.variables("env.set"),
+            registry_tokens: match self.flag("sandbox.registry_tokens") {
+                true => RegistryTokens::Passed,
+                false => RegistryTokens::Withheld,
+            },
         }
     }
 

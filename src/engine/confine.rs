@@ -6,6 +6,7 @@ mod cargo;
 mod git;
 mod places;
 mod question;
+mod registries;
 mod variables;
 
 use std::fs;
@@ -22,7 +23,7 @@ use crate::backend::user_login::UserLogin;
 use crate::backend::{self, Access, Confines, Hosts, Limits};
 use crate::config::Config;
 use crate::config::confine::Sandbox;
-use crate::config::project_env::ProjectEnv;
+use crate::config::project_env::{ProjectEnv, RegistryTokens};
 use crate::git::remote::remote_names;
 use crate::git::removal::TreeReuse;
 use crate::git::{Repo, Worktree};
@@ -43,6 +44,7 @@ use super::spawn::{Kept, Supervised};
 use caches::{LockedCrates, create_caches};
 pub(super) use git::confine_git;
 pub(super) use question::{ConfinedQuestion, compose_question};
+pub(super) use registries::{RegistryFile, cargo_tokens, find_registry_files};
 use variables::Private;
 pub(super) use variables::ProjectVariables;
 
@@ -113,7 +115,7 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
         (Some(_) | None, _) => Hosts::Any,
     };
     let limits = limits(shared, subject, &own, &env, hosts);
-    let mut env = variables::confined(env, &own.private());
+    let mut env = own.confine_environment(env);
     env.extend(project_env.clone());
     let cage = match subject.spec.confined_by {
         ConfinedBy::Coppice => Some(cage(shared, subject.spec, &limits, proxy.as_ref()).await?),
@@ -231,7 +233,8 @@ pub(super) fn of_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<
 }
 
 fn compose_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<Cage>, Environment)> {
-    let Task { record, repo, level, writes, scratch, env: _ } = task;
+    let Task { record, repo, level, writes, scratch, env: project_env } = task;
+    let tokens = project_env.map(|env| env.registry_tokens).unwrap_or_default();
     let env = super::prepare::environment(shared, record);
     let network = match level {
         Level::Off => return Ok((None, env)),
@@ -239,15 +242,15 @@ fn compose_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<Cage>,
         Level::Restricted => Network::Ports(Vec::new()),
     };
     let env = variables::without_secrets(env, &[]);
-    let own = Own::of(shared, record, repo, scratch)?;
+    let own = Own::of(shared, record, repo, scratch, tokens)?;
     let mut read = places::common(&env);
     read.extend(git_places(repo));
-    read.extend([own.git_config.clone(), cargo_settings(shared)]);
+    read.extend([own.git_config.clone(), own.registries.clone(), cargo_settings(shared)]);
     read.extend(cargo::open_settings(&env));
     let mut write = vec![own.temp.clone(), own.caches.clone(), PathBuf::from("/dev/shm")];
     write.extend(writes);
     let isolation = shared.support.isolation();
-    Ok((Some(Cage { read, write, network, isolation }), variables::confined(env, &own.private())))
+    Ok((Some(Cage { read, write, network, isolation }), own.confine_environment(env)))
 }
 
 /// The same for a program that runs an agent's code and never needs a key, whatever the level.
@@ -416,22 +419,39 @@ struct Own {
     temp: PathBuf,
     caches: PathBuf,
     git_config: PathBuf,
+    /// Copies of the user's settings for registries, and the variables that lead there.
+    registries: PathBuf,
+    registry_variables: Environment,
+    registry_tokens: RegistryTokens,
 }
 
 impl Own {
     fn make(shared: &Shared, subject: &Subject<'_>) -> Result<Self, Fault> {
-        let own = Self::of(shared, subject.record, &subject.tree.repo, Scratch::Session);
+        let tokens = subject.settings.config.env.registry_tokens;
+        let own = Self::of(shared, subject.record, &subject.tree.repo, Scratch::Session, tokens);
         own.map_err(|source| Fault::File { act: "prepare", path: shared.session_dir(subject.record.id), source })
     }
 
-    fn of(shared: &Shared, record: &Record, repo: &Repo, scratch: Scratch<'_>) -> io::Result<Self> {
+    fn of(
+        shared: &Shared,
+        record: &Record,
+        repo: &Repo,
+        scratch: Scratch<'_>,
+        registry_tokens: RegistryTokens,
+    ) -> io::Result<Self> {
         let (place, env) = (shared.session_dir(record.id), super::prepare::environment(shared, record));
         let (temp, caches) = match scratch {
             Scratch::Session => (place.join(TEMP), caches_dir(shared, record.id)),
             Scratch::Server(name) => (place.join(TEMP), server_caches(shared, record, name)),
             Scratch::New(directory) => (directory.join(TEMP), directory.join(CACHES)),
         };
-        let own = Self { temp, caches, git_config: place.join("gitconfig") };
+        let registries = place.join(match registry_tokens {
+            RegistryTokens::Withheld => "registries",
+            RegistryTokens::Passed => "registries-with-tokens",
+        });
+        let registry_variables = registries::write_copies(&registries, &env, registry_tokens)?;
+        let git_config = place.join("gitconfig");
+        let own = Self { temp, caches, git_config, registries, registry_variables, registry_tokens };
         fs::create_dir_all(&own.temp)?;
         if !own.caches.exists() {
             let crates = match scratch {
@@ -443,12 +463,17 @@ impl Own {
         cargo::write_settings(&cargo_settings(shared), &env)?;
         let identity = repo.identity().ok();
         let identity = identity.as_ref().map(|identity| (identity.name.as_str(), identity.email.as_str()));
-        write_if_other(&own.git_config, &variables::git_config(identity))?;
+        write_if_other(&own.git_config, &variables::git_config(identity, &repo.user_url_rewrites()))?;
         Ok(own)
     }
 
-    fn private(&self) -> Private<'_> {
-        Private { temp: &self.temp, caches: &self.caches, git_config: &self.git_config }
+    /// The environment of a process with these.
+    fn confine_environment(&self, mut env: Environment) -> Environment {
+        if self.registry_tokens == RegistryTokens::Withheld {
+            registries::withhold_tokens(&mut env);
+        }
+        let (temp, caches, git_config) = (&self.temp, &self.caches, &self.git_config);
+        variables::confined(env, &Private { temp, caches, git_config, registries: &self.registry_variables })
     }
 }
 
@@ -501,6 +526,7 @@ fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, 
     read.extend(listed(sandbox, env));
     read.extend([
         own.git_config.clone(),
+        own.registries.clone(),
         shared.images_dir(record.id),
         shared.neutral_dir(),
         shared.executable.clone(),

@@ -14,6 +14,7 @@ use crate::backend;
 use crate::backend::discovery::{Found, Verdict};
 use crate::backend::spec::Spec;
 use crate::config::Config;
+use crate::config::project_env::RegistryTokens;
 use crate::git;
 use crate::permission::Hold;
 use crate::sandbox::support::Support;
@@ -21,6 +22,7 @@ use crate::store::{self, Depth};
 
 use super::backends::{problem, warning};
 use super::choice;
+use super::confine::{self, RegistryFile};
 use super::fault::Fault;
 use super::worktrees;
 use super::{DATABASE, Engine};
@@ -48,6 +50,8 @@ impl Engine {
             Ok(config) => {
                 checks.push(good("configuration", self.shared.settings.user_file.display().to_string()));
                 checks.extend(self.check_backends(&config, path).await);
+                let files = confine::find_registry_files(&self.shared.own_environment);
+                checks.extend(describe_registries(&files, config.env.registry_tokens));
             }
             Err(fault) => checks.push(bad("configuration", fault)),
         }
@@ -111,6 +115,24 @@ impl Engine {
         }
         checks
     }
+}
+
+/// Which settings for package registries sessions get.
+fn describe_registries(files: &[RegistryFile], tokens: RegistryTokens) -> Option<Check> {
+    let withheld = tokens == RegistryTokens::Withheld;
+    let listed: Vec<_> = files
+        .iter()
+        .map(|RegistryFile { path, has_secrets }| {
+            let note = if *has_secrets && withheld { " (without its logins)" } else { "" };
+            format!("{}{note}", path.display())
+        })
+        .collect();
+    let is_partial = withheld && files.iter().any(|file| file.has_secrets);
+    let hint = is_partial.then(|| {
+        "`coppice config set sandbox.registry_tokens true` lets agents use the logins, for private packages".to_owned()
+    });
+    let check = Check { hint, ..good("registries", format!("sessions use {}", listed.join(", "))) };
+    (!files.is_empty()).then_some(check)
 }
 
 /// What is known of the last crash.
@@ -221,6 +243,20 @@ mod tests {
         let full = "/data: its disk is full, so no work is saved".to_owned();
         assert_eq!(check(Err(ErrorKind::StorageFull.into()), 0), (CheckState::Bad, full));
         assert_eq!(check(Err(ErrorKind::PermissionDenied.into()), 0).0, CheckState::Bad);
+    }
+
+    #[test]
+    fn settings_for_registries_are_listed_with_what_is_withheld() {
+        let file = |path: &str, has_secrets| RegistryFile { path: path.into(), has_secrets };
+        let files = [file("/h/.npmrc", true), file("/h/.cargo/config.toml", false)];
+        let describe = |files: &[RegistryFile], tokens| {
+            describe_registries(files, tokens).map(|check| (check.detail, check.hint.is_some()))
+        };
+        let withheld = "sessions use /h/.npmrc (without its logins), /h/.cargo/config.toml".to_owned();
+        assert_eq!(describe(&files, RegistryTokens::Withheld), Some((withheld, true)));
+        let passed = "sessions use /h/.npmrc, /h/.cargo/config.toml".to_owned();
+        assert_eq!(describe(&files, RegistryTokens::Passed), Some((passed, false)));
+        assert_eq!(describe(&[], RegistryTokens::Withheld), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::api::event::Payload;
 use crate::api::request::Environment;
 use crate::backend::Backends;
 use crate::backend::transport::spawn::Spawner;
-use crate::config::project_env::{ProjectEnv, is_passed};
+use crate::config::project_env::{ProjectEnv, RegistryTokens, is_passed};
 use crate::git::program::{absolute_entries, keep_absolute_entries};
 use crate::id::SessionId;
 use crate::sandbox::support::Support;
@@ -25,7 +25,7 @@ use super::attach::Terminals;
 use super::catalog::Catalog;
 use super::clock;
 use super::commit_retry::CommitRetries;
-use super::confine::ProjectVariables;
+use super::confine::{ProjectVariables, cargo_tokens};
 use super::external;
 use super::handoff::Waiters;
 use super::idle_agents::IdleAgents;
@@ -220,9 +220,13 @@ impl Shared {
     /// The variables of a project for a session: what the configuration sets, over what it passes of the environment.
     pub(super) fn project_variables(&self, session: SessionId, env: &ProjectEnv) -> ProjectVariables {
         let captured = self.environment(session);
-        let variables = captured.as_ref().unwrap_or(&self.passable_environment).iter();
-        let passed = variables.filter(|(name, _)| is_passed(&env.pass, name) && !env.set.contains_key(*name));
-        let passed = passed.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let variables = captured.as_ref().unwrap_or(&self.passable_environment);
+        let passed = variables.iter().filter(|(name, _)| is_passed(&env.pass, name) && !env.set.contains_key(*name));
+        let mut passed: Environment = passed.map(|(name, value)| (name.clone(), value.clone())).collect();
+        match env.registry_tokens {
+            RegistryTokens::Passed => passed.extend(cargo_tokens(variables)),
+            RegistryTokens::Withheld => {}
+        }
         ProjectVariables { passed, set: env.set.clone() }
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use git2::{ErrorCode, Repository, RepositoryOpenFlags};
+use git2::{ConfigLevel, ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::command::{self, Git};
 use super::stop::StopSignal;
@@ -143,6 +143,26 @@ impl Repo {
                 .ok_or_else(|| GitError::Unreadable { verb: "var", detail: "no identity in it".to_owned() }),
             false => Err(GitError::NoIdentity),
         }
+    }
+
+    /// The addresses that the user's own settings of git replace: `url.BASE.insteadOf`, as base and what it replaces.
+    pub fn user_url_rewrites(&self) -> Vec<(String, String)> {
+        let mut rewrites = Vec::new();
+        let config = self.open().ok().and_then(|repo| repo.config().ok());
+        let entries = config.as_ref().and_then(|config| config.entries(Some(r"^url\..*\.insteadof$")).ok());
+        let read = entries.map(|entries| {
+            entries.for_each(|entry| {
+                let is_users = matches!(entry.level(), ConfigLevel::Global | ConfigLevel::XDG);
+                let name = entry.name().unwrap_or_default();
+                let base = name.strip_prefix("url.").and_then(|name| name.strip_suffix(".insteadof"));
+                if let (true, Some(base), Ok(replaced)) = (is_users, base, entry.value()) {
+                    rewrites.push((base.to_owned(), replaced.to_owned()));
+                }
+            })
+        });
+        // Settings that cannot be read rewrite nothing.
+        read.transpose().ok();
+        rewrites
     }
 
     /// Refuses a repository in which no branch below `coppice/` can be made.

@@ -47,6 +47,7 @@ mod queue;
 mod quiet;
 #[cfg(target_os = "linux")]
 mod race;
+mod registries;
 mod response;
 mod resume;
 mod review;

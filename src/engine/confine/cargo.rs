@@ -12,23 +12,13 @@ use toml_edit::{Array, DocumentMut, Item, KeyMut, TableLike, Value};
 use crate::api::request::Environment;
 
 use super::places;
+use super::registries::{FilteredSettings, has_login, is_secret_name};
 
 /// The files that cargo reads its settings from; the first counts.
 const FILES: [&str; 2] = ["config", "config.toml"];
 
-/// Parts of names whose values are secrets.
-const SECRET_NAMES: [&str; 6] = ["api_key", "api-key", "credential", "passw", "secret", "token"];
-
-/// Settings of cargo without secrets.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct CargoSettings {
-    pub(super) text: String,
-    /// Whether the user's file holds more than that.
-    pub(super) has_secrets: bool,
-}
-
 /// The user's own settings, and where they are.
-pub(super) fn read_settings(env: &Environment) -> Option<(PathBuf, CargoSettings)> {
+pub(super) fn read_settings(env: &Environment) -> Option<(PathBuf, FilteredSettings)> {
     let home = places::cargo_home(env)?;
     let path = FILES.iter().map(|name| home.join(name)).find(|path| path.is_file())?;
     let text = fs::read_to_string(&path).ok()?;
@@ -48,9 +38,9 @@ pub(super) fn write_settings(path: &Path, env: &Environment) -> io::Result<()> {
 }
 
 /// Settings without names and values that may be secrets, and without comments. A file that cannot be read has none.
-fn without_secrets(text: &str) -> CargoSettings {
+fn without_secrets(text: &str) -> FilteredSettings {
     let Ok(mut document) = text.parse::<DocumentMut>() else {
-        return CargoSettings { text: String::new(), has_secrets: true };
+        return FilteredSettings { text: String::new(), has_secrets: true };
     };
     let mut filter = SecretFilter::default();
     filter.visit_document_mut(&mut document);
@@ -59,7 +49,7 @@ fn without_secrets(text: &str) -> CargoSettings {
     let is_commented =
         |line: &str| line.split('#').skip(1).any(|comment| is_secret_name(comment) || has_login(comment));
     let has_secrets = filter.has_found || text.lines().any(is_commented);
-    CargoSettings { text: document.to_string(), has_secrets }
+    FilteredSettings { text: document.to_string(), has_secrets }
 }
 
 #[derive(Default)]
@@ -105,11 +95,6 @@ impl VisitMut for SecretFilter {
     }
 }
 
-fn is_secret_name(name: &str) -> bool {
-    let name = name.to_lowercase();
-    SECRET_NAMES.iter().any(|part| name.contains(part))
-}
-
 /// Whether a value holds an address with a password in it.
 fn holds_login(value: &Value) -> bool {
     match value {
@@ -121,14 +106,6 @@ fn holds_login(value: &Value) -> bool {
     }
 }
 
-/// Whether a text holds an address with somebody's name in it, other than the one that everybody uses for ssh.
-fn has_login(text: &str) -> bool {
-    text.split("://").skip(1).any(|address| {
-        let host = address.split(['/', '?', '#', ' ', '"']).next().unwrap_or_default();
-        host.rsplit_once('@').is_some_and(|(user, _)| user != "git")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,7 +114,7 @@ mod tests {
     fn what_is_no_secret_stays() {
         let text = "[alias]\nt = \"test\"\n\n[registries.ours]\nindex = \"ssh://git@example.org/index\"\n\n\
                     [source.crates-io]\nreplace-with = \"mirror\"\n\n[build]\nrustflags = [\"-C\", \"x=1\"]\n";
-        assert_eq!(without_secrets(text), CargoSettings { text: text.to_owned(), has_secrets: false });
+        assert_eq!(without_secrets(text), FilteredSettings { text: text.to_owned(), has_secrets: false });
     }
 
     #[test]
@@ -159,7 +136,7 @@ mod tests {
             ("[registry\ntoken = \"hush\"\n", ""),
         ] {
             let found = without_secrets(text);
-            assert_eq!(found, CargoSettings { text: rest.to_owned(), has_secrets: true }, "{text}");
+            assert_eq!(found, FilteredSettings { text: rest.to_owned(), has_secrets: true }, "{text}");
         }
     }
 }

@@ -78,7 +78,7 @@ pub(in super::super) async fn compose_question(
         worktree: None,
         kept: Kept { _proxy: proxy.map(Arc::new), _servers: None },
     });
-    let env = variables::confined(env, &Private { temp, caches, git_config });
+    let env = variables::confined(env, &Private { temp, caches, git_config, registries: &Environment::new() });
     let limits = Limits { read, write, hidden: Vec::new(), hosts };
     Ok(ConfinedQuestion { confines: Confines { limits: Some(limits), temp: Some(temp.clone()) }, env, spawn })
 }

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use crate::api::request::Environment;
 
+use super::registries;
+
 /// Ways to helpers of the user's own, which answer whoever asks.
 const HELPERS: &[&str] = &[
     "SSH_AUTH_SOCK",
@@ -41,6 +43,8 @@ pub(super) struct Private<'a> {
     pub(super) caches: &'a Path,
     /// The user's name and address for git, and nothing else of their configuration.
     pub(super) git_config: &'a Path,
+    /// Variables that lead to the user's settings for registries.
+    pub(super) registries: &'a Environment,
 }
 
 /// The environment of a confined session.
@@ -49,14 +53,20 @@ pub(super) fn confined(mut env: Environment, private: &Private<'_>) -> Environme
         env.remove(*name);
     }
     // Some tools read these names in any case.
-    env.retain(|name, _| !CACHES.iter().any(|(cache, _)| cache.eq_ignore_ascii_case(name)));
+    env.retain(|name, _| !is_replaced(name));
     let text = |path: &Path| path.to_string_lossy().into_owned();
     env.extend(CACHES.iter().map(|(name, place)| ((*name).to_owned(), text(&private.caches.join(place)))));
+    env.extend(private.registries.clone());
     env.insert("TMPDIR".to_owned(), text(private.temp));
     env.insert("GIT_CONFIG_GLOBAL".to_owned(), text(private.git_config));
     // A look at the state of files would refresh an index that cannot be written.
     env.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
     env
+}
+
+/// Whether a session has a directory or a copy of its own where this variable leads.
+fn is_replaced(name: &str) -> bool {
+    CACHES.iter().any(|(cache, _)| cache.eq_ignore_ascii_case(name)) || registries::names_settings(name)
 }
 
 /// Variables of a project, as its configuration chooses them.
@@ -67,10 +77,9 @@ pub(in super::super) struct ProjectVariables {
 }
 
 impl ProjectVariables {
-    /// All of them. The caches of a session replace those of the user's environment, unless the configuration sets one.
+    /// All of them. The caches and copies of a session replace those of the user's environment, unless the configuration sets one.
     pub(super) fn chosen(self) -> Environment {
-        let is_cache = |name: &str| CACHES.iter().any(|(cache, _)| cache.eq_ignore_ascii_case(name));
-        let passed = self.passed.into_iter().filter(|(name, _)| !is_cache(name));
+        let passed = self.passed.into_iter().filter(|(name, _)| !is_replaced(name));
         passed.chain(self.set).collect()
     }
 }
@@ -111,16 +120,21 @@ pub(super) fn without_secrets(env: Environment, own: &[String]) -> Environment {
     env.into_iter().filter(|(name, _)| is_own(name) || !is_secret(name)).collect()
 }
 
-/// A configuration of git with the user's identity.
-pub(super) fn git_config(identity: Option<(&str, &str)>) -> String {
+/// A configuration of git with the user's identity, and the addresses that replace others. Only those on the web: a
+/// session has no key for ssh, so it would lose what everybody can read.
+pub(super) fn git_config(identity: Option<(&str, &str)>, url_rewrites: &[(String, String)]) -> String {
     let quoted = |text: &str| {
         let escaped: String = text.chars().filter(|c| !c.is_control()).flat_map(escape).collect();
         format!("\"{escaped}\"")
     };
-    match identity {
-        Some((name, email)) => format!("[user]\n\tname = {}\n\temail = {}\n", quoted(name), quoted(email)),
-        None => String::new(),
-    }
+    let user =
+        identity.map(|(name, email)| format!("[user]\n\tname = {}\n\temail = {}\n", quoted(name), quoted(email)));
+    let web = url_rewrites.iter().filter(|(base, _)| base.starts_with("https://") || base.starts_with("http://"));
+    let urls = web.map(|(base, replaced)| {
+        let base = registries::without_logins(base);
+        format!("[url {}]\n\tinsteadOf = {}\n", quoted(&base), quoted(replaced))
+    });
+    user.into_iter().chain(urls).collect()
 }
 
 fn escape(c: char) -> impl Iterator<Item = char> {
@@ -138,19 +152,27 @@ mod tests {
 
     #[test]
     fn caches_move_and_helpers_are_out_of_reach() {
-        let private =
-            Private { temp: Path::new("/s/tmp"), caches: Path::new("/p"), git_config: Path::new("/s/gitconfig") };
+        let registries = env(&[("npm_config_userconfig", "/s/npmrc")]);
+        let private = Private {
+            temp: Path::new("/s/tmp"),
+            caches: Path::new("/p"),
+            git_config: Path::new("/s/gitconfig"),
+            registries: &registries,
+        };
         let given = env(&[
             ("SSH_AUTH_SOCK", "/run/agent"),
             ("CARGO_HOME", "/home/u/.cargo"),
             ("LANG", "C"),
             ("NPM_CONFIG_CACHE", "/n"),
+            ("NPM_CONFIG_USERCONFIG", "/home/u/.npmrc"),
         ]);
         let found = confined(given, &private);
         for (name, expected) in [
             ("CARGO_HOME", Some("/p/cargo")),
             ("npm_config_cache", Some("/p/npm")),
             ("NPM_CONFIG_CACHE", None),
+            ("NPM_CONFIG_USERCONFIG", None),
+            ("npm_config_userconfig", Some("/s/npmrc")),
             ("TMPDIR", Some("/s/tmp")),
             ("GIT_CONFIG_GLOBAL", Some("/s/gitconfig")),
             ("LANG", Some("C")),
@@ -182,8 +204,21 @@ mod tests {
 
     #[test]
     fn an_identity_cannot_add_settings() {
-        let text = git_config(Some(("A \"B\"\n[core]\n\tfsmonitor = evil", "a\\b@c")));
+        let text = git_config(Some(("A \"B\"\n[core]\n\tfsmonitor = evil", "a\\b@c")), &[]);
         assert_eq!(text, "[user]\n\tname = \"A \\\"B\\\"[core]fsmonitor = evil\"\n\temail = \"a\\\\b@c\"\n");
-        assert_eq!(git_config(None), "");
+        assert_eq!(git_config(None, &[]), "");
+    }
+
+    #[test]
+    fn addresses_on_the_web_are_replaced_without_their_logins() {
+        for (base, expected) in [
+            ("https://mirror/", "[url \"https://mirror/\"]\n\tinsteadOf = \"https://h/\"\n"),
+            ("https://oauth2:t0k@h/", "[url \"https://h/\"]\n\tinsteadOf = \"https://h/\"\n"),
+            ("https://x\"]\n[core]\n", "[url \"https://x\\\"][core]\"]\n\tinsteadOf = \"https://h/\"\n"),
+            ("ssh://git@h/", ""),
+            ("git@h:", ""),
+        ] {
+            assert_eq!(git_config(None, &[(base.to_owned(), "https://h/".to_owned())]), expected, "{base}");
+        }
     }
 }

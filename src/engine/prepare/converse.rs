@@ -169,8 +169,8 @@ async fn fingerprint_start(shared: &Shared, record: &Record, spec: &Spec, env: &
 fn confined(record: &Record, settings: &Settings, tree: &Worktree, access: Access) -> String {
     let posture = record.body.posture.posture();
     let (sandbox, servers) = (&settings.config.sandbox, &settings.config.mcp_servers);
-    let places = confine::identify_places(&settings.config, tree);
-    settings::hash(&format!("{posture:?} {access:?} {sandbox:?} {servers:?} {places:?}"))
+    let (places, tokens) = (confine::identify_places(&settings.config, tree), settings.config.env.registry_tokens);
+    settings::hash(&format!("{posture:?} {access:?} {sandbox:?} {tokens:?} {servers:?} {places:?}"))
 }
 
 /// Whether an open conversation can take the prompt: its process was started with what the turn has. A role that stands
