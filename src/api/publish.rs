@@ -10,6 +10,9 @@ pub struct Push {
     /// What the branch is called at `origin`; as before, or by its own name, when absent.
     #[serde(default)]
     pub branch: Option<String>,
+    /// Socket of the ssh agent that holds the person's keys. That of the daemon's own environment when absent.
+    #[serde(default)]
+    pub ssh_agent: Option<String>,
 }
 
 /// A branch that is at its remote.

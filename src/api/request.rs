@@ -256,6 +256,9 @@ pub struct Merge {
     pub hooks: MergeHooks,
     #[serde(default)]
     pub unseen: MergeUnseen,
+    /// Socket of the ssh agent that holds the person's keys. That of the daemon's own environment when absent.
+    #[serde(default)]
+    pub ssh_agent: Option<String>,
 }
 
 /// What a merge does with work that changed after a person looked at it, although no turn ended since, and with files in

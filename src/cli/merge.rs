@@ -109,7 +109,7 @@ pub(super) async fn merge(args: MergeArgs, context: &mut Context) -> Result<Exit
         ids if ids.iter().any(String::is_empty) => MergeUnseen::Accept,
         ids => MergeUnseen::AcceptOnly(ids),
     };
-    let request = Merge { style: args.style.choice(), hooks: args.hooks.choice(), unseen };
+    let request = Merge { style: args.style.choice(), hooks: args.hooks.choice(), unseen, ..Merge::default() };
     let Some(session) = merge_or_stop(&args.id.id, &request, context).await? else { return Ok(Exit::Detached) };
     tell(args.format, context, &session, &format!("merged into {}", session.base.name))
 }

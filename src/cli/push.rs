@@ -23,7 +23,7 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
-    let pushed = context.client().await?.push(&args.id.id, &Push { branch: args.branch }).await?;
+    let pushed = context.client().await?.push(&args.id.id, &Push { branch: args.branch, ..Push::default() }).await?;
     match args.format.choice() {
         Format::Json => context.output.json(&pushed)?,
         Format::Human => {

@@ -4,6 +4,7 @@ use hyper::Method;
 
 use super::ClientError;
 use super::connection::{Connection, segment};
+use super::environment::find_ssh_agent;
 use crate::api::Page;
 use crate::api::agent::{
     Agent, AgentDiagnostic, AgentFiles, AgentPlace, AgentQuery, AgentRoles, CheckAgents, SeedAgents, SeededAgents,
@@ -110,7 +111,8 @@ impl Connection {
     }
 
     pub async fn merge(&self, id: &str, merge: &Merge) -> Result<Session, ClientError> {
-        self.send(Method::POST, &below(id, "merge"), merge).await
+        let merge = Merge { ssh_agent: find_ssh_agent(), ..merge.clone() };
+        self.send(Method::POST, &below(id, "merge"), &merge).await
     }
 
     pub async fn rebase(&self, id: &str) -> Result<Session, ClientError> {
@@ -119,7 +121,8 @@ impl Connection {
 
     /// Pushes the session's branch to `origin`.
     pub async fn push(&self, id: &str, push: &Push) -> Result<Pushed, ClientError> {
-        self.send(Method::POST, &below(id, "push"), push).await
+        let push = Push { ssh_agent: find_ssh_agent(), ..push.clone() };
+        self.send(Method::POST, &below(id, "push"), &push).await
     }
 
     pub async fn create_pull(&self, id: &str, create: &CreatePull) -> Result<Pull, ClientError> {

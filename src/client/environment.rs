@@ -8,6 +8,11 @@ use crate::api::request::Environment;
 use crate::config::agent_variables::find_named_variables;
 use crate::config::project_env::is_passed;
 
+/// The socket of the ssh agent in this process's environment: the daemon may have been started with one that is gone.
+pub(super) fn find_ssh_agent() -> Option<String> {
+    env::var("SSH_AUTH_SOCK").ok().filter(|socket| !socket.is_empty())
+}
+
 /// The variables that a session may see: those on the list, those that the user's configuration of an agent names, and
 /// those that `env.pass` of the effective `settings` names.
 pub fn capture_environment(settings: &[ConfigValue]) -> Environment {

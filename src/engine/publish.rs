@@ -70,7 +70,7 @@ impl Engine {
         let stops = Stops::new();
         let _stops = StopsWithCaller::new(&stops);
         let (branch, to) = (record.body.branch.clone(), name.clone());
-        blocking(move || remote::publish(&repo, &branch, &to, &stops)).await?;
+        blocking(move || remote::publish(&repo, &branch, &to, request.ssh_agent.as_deref(), &stops)).await?;
         Ok(Pushed { session: record.id.to_string(), remote: "origin".to_owned(), branch: name })
     }
 

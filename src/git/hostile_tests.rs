@@ -170,6 +170,7 @@ fn nothing_planted_in_a_worktree_runs() {
         message: "work",
         base: tree.base,
         hooks: crate::git::merge::HookPolicy::Check,
+        ssh_agent: None,
     };
     let outcome = merge::merge(tree, order, &mut |hook| panic!("{hook:?}")).unwrap();
     assert!(matches!(outcome, Outcome::Merged { .. }), "{outcome:?}");

@@ -40,6 +40,8 @@ pub struct Merge<'a> {
     /// What the session's work is measured from: where it started, or its last commit that is already in the target.
     pub base: Oid,
     pub hooks: HookPolicy<'a>,
+    /// Socket of the ssh agent that signs; none for that of this process.
+    pub ssh_agent: Option<&'a str>,
 }
 
 /// What happens with the user's commit hooks.
@@ -210,10 +212,11 @@ pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) ->
         Checked::Passed { tree, message, report } => (tree, message, report),
         Checked::Ended(outcome) => return ended(outcome),
     };
+    let committer = Committer::user(&tree.repo, merge.ssh_agent)?;
     let commit = match merge.style {
-        Style::Squash => replay::commit(&tree.repo, hooked, &[old], &message, &Committer::user(&tree.repo)?)?,
-        Style::NoFf => replay::commit(&tree.repo, hooked, &[old, tip], &message, &Committer::user(&tree.repo)?)?,
-        Style::Rebase => match replay::replay(tree, fork, tip, old, &Committer::user(&tree.repo)?)? {
+        Style::Squash => replay::commit(&tree.repo, hooked, &[old], &message, &committer)?,
+        Style::NoFf => replay::commit(&tree.repo, hooked, &[old, tip], &message, &committer)?,
+        Style::Rebase => match replay::replay(tree, fork, tip, old, &committer)? {
             Replayed::Head(head) => {
                 let different = stage::differences(&repo, content, head)?;
                 if !different.is_empty() {

@@ -84,15 +84,16 @@ pub fn published(repo: &Repo, branch: &str) -> Result<String, GitError> {
         .unwrap_or_else(|| branch.to_owned()))
 }
 
-/// Pushes a branch to `origin` under a name, which becomes its upstream. Nothing is forced and no hook runs.
-pub fn publish(repo: &Repo, branch: &str, name: &str, stops: &Stops) -> Result<(), GitError> {
+/// Pushes a branch to `origin` under a name, which becomes its upstream. Nothing is forced and no hook runs. Keys are those
+/// of the given ssh agent, or of this process's.
+pub fn publish(repo: &Repo, branch: &str, name: &str, ssh_agent: Option<&str>, stops: &Stops) -> Result<(), GitError> {
     let verb = "push";
     let source = format!("refs/heads/{branch}");
     if repo.find_ref(&source)?.is_none() {
         return Err(GitError::BranchMissing { branch: branch.to_owned() });
     }
     need_remote(repo, REMOTE)?;
-    let git = unattended(repo, Git::new(repo, verb), [])?;
+    let git = unattended(repo, Git::new(repo, verb), ssh_agent.map(|socket| ("SSH_AUTH_SOCK", socket)))?;
     let git = git.args(["--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-progress"]);
     let git = git.args(["--set-upstream", "--end-of-options", REMOTE, &format!("{source}:refs/heads/{name}")]);
     let ended = capture::until(git, KEEP, PUSH_TIME, stops)?;

@@ -56,6 +56,7 @@ mod script;
 mod seat;
 mod session;
 mod settings;
+mod signing;
 mod store;
 mod supervisor;
 mod switch;

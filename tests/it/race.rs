@@ -483,6 +483,7 @@ fn a_filter_of_a_merge_writes_nothing_outside() {
         message: "work",
         base: tree.base,
         hooks: HookPolicy::Check,
+        ssh_agent: None,
     };
     let mut hooked = String::new();
     let mut hooks = |run: HookRun| {

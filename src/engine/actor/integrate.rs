@@ -109,7 +109,7 @@ impl Actor {
     }
 
     async fn try_merge(&mut self, target: &str, style: MergeStyle, request: MergeRequest) -> Result<Tried, Fault> {
-        let MergeRequest { style: asked, hooks, unseen } = request;
+        let MergeRequest { style: asked, hooks, unseen, ssh_agent } = request;
         // Read first: the commit of leftovers is an event, after which an open screen shows the work again.
         let shown = self.shown_work().await?;
         let leftovers = self.commit_leftovers().await?;
@@ -154,7 +154,7 @@ impl Actor {
             MergeStyle::Rebase => Style::Rebase,
         };
         let base: Oid = self.record.body.measured_from().parse()?;
-        let order = Order { target: target.to_owned(), style, message, base, hooks };
+        let order = Order { target: target.to_owned(), style, message, base, hooks, ssh_agent };
         let (outcome, tip) = self.make_and_advance(&tree, &order).await?;
         let name = order.target;
         let target = blocking(move || tree.repo.find_ref(&name)).await?;
@@ -184,7 +184,7 @@ impl Actor {
             let run = hooks::runner(&self.shared, &self.record, &tree.repo, &config, &cancel);
             let (place, asked) = (tree.clone(), order.clone());
             let making = blocking(move || {
-                let Order { target, style, message, base, hooks } = &asked;
+                let Order { target, style, message, base, hooks, ssh_agent } = &asked;
                 let hooks = match hooks {
                     MergeHooks::Check => HookPolicy::Check,
                     MergeHooks::AcceptChanges => HookPolicy::AcceptAll,
@@ -192,7 +192,8 @@ impl Actor {
                     MergeHooks::Skip => HookPolicy::Skip,
                 };
                 let tip = place.repo.find_ref(&format!("refs/heads/{}", place.branch))?;
-                let merge = Merge { target: Some(target), style: *style, message, base: *base, hooks };
+                let ssh_agent = ssh_agent.as_deref();
+                let merge = Merge { target: Some(target), style: *style, message, base: *base, hooks, ssh_agent };
                 Ok((git::merge::make(&place, merge, &mut |hook| run(hook))?, tip))
             });
             let (made, tip) = self.until_stopped(making, &cancel).await?;
@@ -414,6 +415,7 @@ struct Order {
     message: String,
     base: Oid,
     hooks: MergeHooks,
+    ssh_agent: Option<String>,
 }
 
 /// What an attempt to merge came to.

@@ -40,19 +40,21 @@ pub(in crate::git) struct Committer {
     signing: Signing,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Signing {
     Plain,
-    Signed,
+    Signed {
+        /// Socket of the ssh agent with the key, if it is not that of this process.
+        ssh_agent: Option<String>,
+    },
 }
 
 impl Committer {
     /// The user, with the user's signature if `commit.gpgSign` asks for one.
-    pub(super) fn user(repo: &Repo) -> Result<Self, GitError> {
+    pub(super) fn user(repo: &Repo, ssh_agent: Option<&str>) -> Result<Self, GitError> {
         let verb = "config";
         let output = Git::new(repo, verb).args(["--type=bool", "--get", "commit.gpgSign"]).output()?;
         let signing = match (output.status.code(), output.stdout.trim_ascii()) {
-            (Some(0), b"true") => Signing::Signed,
+            (Some(0), b"true") => Signing::Signed { ssh_agent: ssh_agent.map(str::to_owned) },
             // Status 1 means that the key is not set.
             (Some(0 | 1), _) => Signing::Plain,
             _ => return Err(command::failed(verb, &output)),
@@ -180,8 +182,8 @@ fn write(git: Git, tree: Oid, parents: &[Oid], message: Vec<u8>, committer: &Com
     for parent in parents {
         git = git.args(["-p", &parent.to_string()]);
     }
-    if committer.signing == Signing::Signed {
-        git = git.arg("-S");
+    if let Signing::Signed { ssh_agent } = &committer.signing {
+        git = ssh_agent.iter().fold(git.arg("-S"), |git, socket| git.env("SSH_AUTH_SOCK", socket));
     }
     git.args(["-F", "-"]).input(message::without_controls(&message)).run_oid()
 }

@@ -59,6 +59,7 @@ impl Case {
             message: "Do it\n\nAll of it.",
             base: self.tree.base,
             hooks: HookPolicy::Check,
+            ssh_agent: None,
         }
     }
 
@@ -217,8 +218,14 @@ fn a_bare_repository_works() {
     write(&tree.path.join("new"), "new\n");
     let about = Checkpoint { session: "abcdefgh".parse().unwrap(), turn: 1, message: "" };
     checkpoint(&tree, about).unwrap().unwrap();
-    let order =
-        Merge { target: Some(MAIN), style: Style::Squash, message: "x", base: tree.base, hooks: HookPolicy::Check };
+    let order = Merge {
+        target: Some(MAIN),
+        style: Style::Squash,
+        message: "x",
+        base: tree.base,
+        hooks: HookPolicy::Check,
+        ssh_agent: None,
+    };
     assert!(matches!(merge(&tree, order, &mut run_hook), Ok(Outcome::Merged { .. })));
     assert_eq!(run_git(&bare, &["show", "main:new"]), "new\n");
 }

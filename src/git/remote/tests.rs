@@ -73,7 +73,7 @@ fn r109_a_branch_is_pushed_when_the_remote_says_so() {
     let repo = sandbox.repo();
     let pushed = |name: &str| is_pushed(&repo, name, &Stops::new()).unwrap();
     assert_eq!(pushed(&tree.branch), Some(false));
-    publish(&repo, &tree.branch, &tree.branch, &Stops::new()).unwrap();
+    publish(&repo, &tree.branch, &tree.branch, None, &Stops::new()).unwrap();
     assert_eq!(pushed(&tree.branch), Some(true));
     sandbox.git(&["remote", "set-url", "origin", "/nowhere/at/all"]);
     assert_eq!(pushed(&tree.branch), None);
@@ -86,14 +86,14 @@ fn a_branch_keeps_the_name_under_which_it_was_published() {
     let (repo, branch) = (sandbox.repo(), tree.branch.as_str());
     assert_eq!(published(&repo, branch).unwrap(), branch);
     let head = commit(&tree, "one", "add one");
-    publish(&repo, branch, "fix/it", &Stops::new()).unwrap();
+    publish(&repo, branch, "fix/it", None, &Stops::new()).unwrap();
     assert_eq!(published(&repo, branch).unwrap(), "fix/it");
     let there = run_git(&sandbox.root().join("remote.git"), &["rev-parse", "fix/it"]);
     assert_eq!(there.trim(), head.to_string());
     // What the remote has and the branch has not is never thrown away.
     run_git(&tree.path, &["commit", "--quiet", "--amend", "-m", "other"]);
-    assert!(matches!(publish(&repo, branch, "fix/it", &Stops::new()), Err(GitError::Refused { .. })));
-    assert!(matches!(publish(&repo, "gone", "gone", &Stops::new()), Err(GitError::BranchMissing { .. })));
+    assert!(matches!(publish(&repo, branch, "fix/it", None, &Stops::new()), Err(GitError::Refused { .. })));
+    assert!(matches!(publish(&repo, "gone", "gone", None, &Stops::new()), Err(GitError::BranchMissing { .. })));
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Reque
             super::choose_posture(cleared(model), posture)
         }
         (Action::Merge, word) if !word.is_empty() => {
-            let Merge { style, hooks, unseen } = parse_merge(word)?;
+            let Merge { style, hooks, unseen, ssh_agent: _ } = parse_merge(word)?;
             let session = session(model)?;
             cleared(model);
             vec![Request::Merge { session, style, hooks, unseen }]

@@ -55,7 +55,7 @@ impl Desk {
 pub(super) async fn publish(to: &Connection, publish: Publish) -> Result<Reply, ClientError> {
     Ok(match publish {
         Publish::Push { session, branch } => {
-            let pushed = to.push(&session, &Push { branch }).await?;
+            let pushed = to.push(&session, &Push { branch, ..Push::default() }).await?;
             let session = Some(Box::new(to.session(&session).await?));
             Reply::Done { said: format!("pushed to {}/{}", pushed.remote, pushed.branch), session }
         }

@@ -50,7 +50,7 @@ impl Desk {
                 done("goes on", to.resume(&id, &Resume { env: Some(self.env.clone()), ..Resume::default() }).await?)
             }
             Request::Merge { session, style, hooks, unseen } => {
-                let merge = Merge { style, hooks, unseen: unseen.clone() };
+                let merge = Merge { style, hooks, unseen: unseen.clone(), ..Merge::default() };
                 match to.merge(&session, &merge).await {
                     Err(ClientError::Refused(Error { hook_changes: Some(changes), .. })) => {
                         Reply::HookChanges { session, style, unseen, changes: *changes }
