@@ -40,9 +40,38 @@ pub const AGENTS: &[Directory] = &[
     Directory { path: ".yottacode/agents", base: Base::Home, format: Format::Yotta },
 ];
 
-/// The directories of skills, as (path, base), those that win first. Each skill is a directory with a `SKILL.md`.
-pub const SKILLS: &[(&str, Base)] =
-    &[(".coppice/skills", Base::Root), ("skills", Base::Own), ("kodacode/skills", Base::Config)];
+/// A directory with skills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SkillDirectory {
+    /// Below its base.
+    pub path: &'static str,
+    pub base: Base,
+    pub layout: SkillLayout,
+}
+
+/// What a directory with skills holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkillLayout {
+    /// A directory for each skill, with a `SKILL.md`.
+    Directories,
+    /// A Markdown file for each slash command of another program.
+    Commands,
+}
+
+/// The directories of skills, those that win first.
+pub const SKILLS: &[SkillDirectory] = &[
+    SkillDirectory { path: ".coppice/skills", base: Base::Root, layout: SkillLayout::Directories },
+    SkillDirectory { path: ".claude/skills", base: Base::Root, layout: SkillLayout::Directories },
+    SkillDirectory { path: ".agents/skills", base: Base::Root, layout: SkillLayout::Directories },
+    SkillDirectory { path: ".claude/commands", base: Base::Root, layout: SkillLayout::Commands },
+    SkillDirectory { path: "skills", base: Base::Own, layout: SkillLayout::Directories },
+    SkillDirectory { path: "kodacode/skills", base: Base::Config, layout: SkillLayout::Directories },
+    SkillDirectory { path: ".claude/skills", base: Base::Home, layout: SkillLayout::Directories },
+    SkillDirectory { path: ".codex/skills", base: Base::Home, layout: SkillLayout::Directories },
+    SkillDirectory { path: ".agents/skills", base: Base::Home, layout: SkillLayout::Directories },
+    SkillDirectory { path: ".claude/commands", base: Base::Home, layout: SkillLayout::Commands },
+    SkillDirectory { path: ".codex/prompts", base: Base::Home, layout: SkillLayout::Commands },
+];
 
 /// The directories to read out of those beside each other that exist: between the two of the task format the first
 /// one is read and the other is not.

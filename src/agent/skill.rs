@@ -1,7 +1,11 @@
 //! Skills: texts that a turn can load by name. They are no tools and say nothing about tools; the agent alone does.
 
+use super::directory::SkillLayout;
 use super::frontmatter::{self, Value};
 use super::{Format, dialect};
+
+/// The key of a skill that only a person loads.
+const MANUAL: &str = "disable-model-invocation";
 
 /// What a turn is told about a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +16,14 @@ pub struct Skill {
     pub path: String,
     /// What loading it brings.
     pub text: String,
+    pub invoked_by: SkillInvocation,
+}
+
+/// Who loads a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkillInvocation {
+    PersonOrModel,
+    Person,
 }
 
 /// Why a `SKILL.md` is no skill.
@@ -86,8 +98,9 @@ fn headings(text: &str) -> Vec<Heading<'_>> {
     found
 }
 
-/// Reads a `SKILL.md`; `directory` is the name of the directory it is in, and of the skill that says none.
-pub fn parse(path: &str, directory: &str, text: &str) -> Result<Skill, SkillError> {
+/// Reads the file of a skill. `stem` is the name of its directory, or that of a command's file, and the name of a skill that
+/// says none.
+pub fn parse(path: &str, stem: &str, layout: SkillLayout, text: &str) -> Result<Skill, SkillError> {
     let text = frontmatter::normalised(text);
     let parts = frontmatter::split(&text).map_err(|damage| {
         let message = dialect::damage(Format::Unified, &damage);
@@ -99,12 +112,20 @@ pub fn parse(path: &str, directory: &str, text: &str) -> Result<Skill, SkillErro
         let Value::Text(text) = &pair.value else { return None };
         Some(text.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|text| !text.is_empty())
     };
-    let name = said("name").unwrap_or_else(|| directory.to_owned());
+    let name = said("name").unwrap_or_else(|| stem.to_owned());
     if name.is_empty() || !name.chars().all(is_of_name) {
         return Err(SkillError::Name { name });
     }
-    let description = said("description").ok_or_else(|| SkillError::Description { name: name.clone() })?;
-    Ok(Skill { name, description, path: path.to_owned(), text: parts.body.trim().to_owned() })
+    let text = parts.body.trim().to_owned();
+    let first_line = || text.lines().next().map(|line| line.trim_start_matches('#').trim().to_owned());
+    let description = match layout {
+        SkillLayout::Directories => said("description"),
+        SkillLayout::Commands => said("description").or_else(first_line).filter(|line| !line.is_empty()),
+    };
+    let description = description.ok_or_else(|| SkillError::Description { name: name.clone() })?;
+    let is_manual = header.iter().any(|pair| pair.key == MANUAL && pair.value == Value::Bool(true));
+    let invoked_by = if is_manual { SkillInvocation::Person } else { SkillInvocation::PersonOrModel };
+    Ok(Skill { name, description, path: path.to_owned(), text, invoked_by })
 }
 
 /// Leaves the first of each name, and puts the rest in order.
@@ -138,17 +159,22 @@ pub fn mentioned<'a>(prompt: &str, skills: &'a [Skill]) -> Vec<&'a Skill> {
     found
 }
 
-/// One line for each skill: what a turn knows of those that it has not loaded.
-pub fn short_list(skills: &[Skill]) -> String {
-    skills.iter().map(|skill| format!("- ${}: {} ({})\n", skill.name, skill.description, skill.path)).collect()
+/// The skills that a model may load.
+pub fn loaded_by_models(skills: &[Skill]) -> impl Iterator<Item = &Skill> {
+    skills.iter().filter(|skill| skill.invoked_by == SkillInvocation::PersonOrModel)
 }
 
-/// The skills that have all words of a query in their name or description; those with one in their name first.
+/// One line for each skill that a model may load: what a turn knows of those that it has not loaded.
+pub fn short_list<'a>(skills: impl IntoIterator<Item = &'a Skill>) -> String {
+    skills.into_iter().map(|skill| format!("- ${}: {} ({})\n", skill.name, skill.description, skill.path)).collect()
+}
+
+/// The skills for models that have all words of a query in their name or description; those with one in their name first.
 pub fn search<'a>(query: &str, skills: &'a [Skill]) -> Vec<&'a Skill> {
     let words: Vec<_> = query.split_whitespace().map(str::to_lowercase).collect();
     let has = |text: &str, word: &String| text.to_lowercase().contains(word);
     let is_found = |skill: &&Skill| words.iter().all(|word| has(&skill.name, word) || has(&skill.description, word));
-    let mut found: Vec<_> = skills.iter().filter(is_found).collect();
+    let mut found: Vec<_> = loaded_by_models(skills).filter(is_found).collect();
     found.sort_by_key(|skill| !words.iter().any(|word| has(&skill.name, word)));
     found
 }

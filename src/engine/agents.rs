@@ -65,6 +65,11 @@ impl AgentReader {
         Self { homes: Homes { own: own.to_owned(), config, home }, kept: Mutex::default() }
     }
 
+    /// Where the user's own skills are, with the files that they name.
+    pub(super) fn skill_directories(&self) -> Vec<PathBuf> {
+        self.homes.skill_directories().map(|(_, path)| path).collect()
+    }
+
     /// Everything that a ground has, as it is at this moment.
     pub(super) fn read(&self, ground: &Ground) -> Result<Arc<Agents>, Fault> {
         let listed = files::list(&self.homes, ground)?;
@@ -106,11 +111,11 @@ impl Agents {
                         Err(problem) => unread.push((file, problem)),
                     }
                 }
-                (Kind::Skill, Ok(text)) => match skill::parse(path, stem, &text) {
+                (Kind::Skill(layout), Ok(text)) => match skill::parse(path, stem, layout, &text) {
                     Ok(skill) => skills.push(skill),
                     Err(error) => agents.refuse_skill(path, &error.to_string(), line_of(&error)),
                 },
-                (Kind::Skill, Err(problem)) => agents.refuse_skill(path, &problem, None),
+                (Kind::Skill(_), Err(problem)) => agents.refuse_skill(path, &problem, None),
             }
         }
         agents.files = files.iter().map(|file| (file.path.clone(), file.clone())).collect();

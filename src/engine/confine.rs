@@ -305,6 +305,7 @@ pub(super) fn of_work(shared: &Shared, work: &Work<'_>) -> io::Result<(Option<Ca
         cage.read.extend([shared.settings.executable.clone(), shared.images_dir(record.id)]);
         cage.read.extend(listed(sandbox, &env));
         cage.read.extend(linked(config, repo));
+        cage.read.extend(shared.agents.skill_directories());
         cage.write.extend(named(&sandbox.caches, &env));
         cage.write.extend(plan.and_then(Path::parent).map(Path::to_owned));
         match access {
@@ -385,7 +386,7 @@ pub(super) fn places(shared: &Shared, record: &Record, repo: &Repo, plan: Option
         checkout: repo.checkout().map(real),
         plan,
         remotes: remote_names(repo).unwrap_or_default(),
-        readable: places::readable_by_tools(&env),
+        readable: places::readable_by_tools(&env).into_iter().chain(shared.agents.skill_directories()).collect(),
     }
 }
 
@@ -534,6 +535,7 @@ fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, 
     ]);
     read.extend(cargo::open_settings(env));
     read.extend(linked(&settings.config, &tree.repo));
+    read.extend(shared.agents.skill_directories());
     let state = shared.state_dir(record.id, &spec.name);
     let mut write = vec![own.temp.clone(), own.caches.clone(), state, PathBuf::from(SHARED_MEMORY)];
     write.extend(named(&sandbox.caches, env));

@@ -15,6 +15,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::listing;
+use crate::agent::skill::{self, loaded_by_models};
 use crate::api;
 use crate::api::handoff::{Handoff, HandoffStatus, Integration};
 use crate::api::session::Session;
@@ -88,7 +90,7 @@ pub(super) async fn perform(
         Request::ListAgents { agent, detail } => list_agents(&shared, &caller, agent.as_deref(), detail).await,
         Request::TaskWorkflow(change) => workflow::change(&shared, &caller.record, &change).await,
         Request::TaskReview(change) => workflow::review(&shared, &caller.record, &change).await,
-        Request::Skill { name, section } => skill(&shared, &caller, &name, section.as_deref()).await,
+        Request::Skill { name, section } => load_skill(&shared, &caller, &name, section.as_deref()).await,
         Request::SearchSkills { query } => search_skills(&shared, &caller, &query).await,
         // The session's own task answers these.
         Request::Question(_) | Request::TodoWrite(_) | Request::ExitPlanMode | Request::Work(_) => {
@@ -187,8 +189,7 @@ async fn list_agents(
         Detail::Expanded => crate::agent::listing::Detail::Expanded,
     };
     let known = known(shared, &caller.record).await.map_err(text)?;
-    let listed =
-        crate::agent::listing::list_agents(&known.catalog, agent, detail).map_err(|error| error.to_string())?;
+    let listed = listing::list_agents(&known.catalog, agent, detail).map_err(|error| error.to_string())?;
     Ok(listed.to_string())
 }
 
@@ -199,10 +200,15 @@ async fn known(shared: &Arc<Shared>, record: &Record) -> Result<Arc<Agents>, Fau
 }
 
 /// `skill`: the text of one, or a part of it.
-async fn skill(shared: &Arc<Shared>, caller: &Caller, name: &str, section: Option<&str>) -> Result<String, String> {
+async fn load_skill(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    name: &str,
+    section: Option<&str>,
+) -> Result<String, String> {
     let known = known(shared, &caller.record).await.map_err(text)?;
-    let Some(skill) = known.skills.iter().find(|skill| skill.name == name) else {
-        let names: Vec<_> = known.skills.iter().map(|skill| skill.name.as_str()).collect();
+    let Some(skill) = loaded_by_models(&known.skills).find(|skill| skill.name == name) else {
+        let names: Vec<_> = loaded_by_models(&known.skills).map(|skill| skill.name.as_str()).collect();
         return Err(format!("no skill is called `{name}`; there are {}", names.join(", ")));
     };
     match section {
@@ -214,10 +220,10 @@ async fn skill(shared: &Arc<Shared>, caller: &Caller, name: &str, section: Optio
 /// `search_skills`: those that a few words are about.
 async fn search_skills(shared: &Arc<Shared>, caller: &Caller, query: &str) -> Result<String, String> {
     let known = known(shared, &caller.record).await.map_err(text)?;
-    let found: Vec<_> = crate::agent::skill::search(query, &known.skills).into_iter().cloned().collect();
-    match found.as_slice() {
-        [] => Ok(format!("No skill is about `{query}`.")),
-        some => Ok(crate::agent::skill::short_list(some)),
+    let found = skill::search(query, &known.skills);
+    match found.is_empty() {
+        true => Ok(format!("No skill is about `{query}`.")),
+        false => Ok(skill::short_list(found)),
     }
 }
 

@@ -323,6 +323,27 @@ fn r38_a_skill_is_listed_where_it_can_be_loaded_and_comes_with_its_name() {
 }
 
 #[test]
+fn skills_and_slash_commands_of_other_programs_load_with_the_files_that_they_name() {
+    let env = taped();
+    write_home(
+        &env,
+        "home/.claude/skills/tidy/SKILL.md",
+        "---\nname: tidy\ndescription: Tidies\n---\nRead rules.txt.\n",
+    );
+    write_home(&env, "home/.claude/skills/tidy/rules.txt", "the rules\n");
+    write_home(&env, "home/.claude/secret.txt", "closed\n");
+    write_home(&env, "home/.claude/commands/ship.md", "---\ndisable-model-invocation: true\n---\nShip it.\n");
+    let show = "@report cat ~/.claude/skills/tidy/rules.txt; cat ~/.claude/secret.txt 2>/dev/null; echo $?";
+    let id = env.create_with(&["--model", "taped"], show);
+    env.wait_for(&id, "ready");
+    assert_eq!(env.last_answer(&id), "the rules\n1\n[exit 0]");
+    env.send_ready(&id, &[], &format!("use $tidy and $ship\n{}", say("done")));
+    let [first, second] = texts(&env).try_into().unwrap();
+    assert!(first.contains("- $tidy: Tidies (") && !first.contains("$ship"), "{first}");
+    assert!(second.contains("Read rules.txt.") && second.contains("Ship it."), "{second}");
+}
+
+#[test]
 fn r136_a_switch_tells_the_agent_in_a_delta_and_once_only() {
     let env = taped();
     env.write(".coppice/agents/poet.md", &agent("", "Speak in rhymes."));

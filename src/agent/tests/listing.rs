@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use super::super::catalog::Catalog;
+use super::super::directory::SkillLayout;
 use super::super::listing::{Detail, list_agents, roster};
 use super::super::parse::FileText;
-use super::super::skill::{self, Skill, SkillError};
+use super::super::skill::{self, Skill, SkillError, SkillInvocation};
 use super::super::surface::resolve;
 use super::super::{Format, Scope};
 use super::{EXAMPLES, agent, catalog, file};
@@ -115,7 +116,7 @@ fn the_roster_is_short() {
 
 fn skill(name: &str, description: &str) -> Skill {
     let text = format!("---\nname: {name}\ndescription: {description}\nallowed-tools: Bash\n---\nDo {name}.\n");
-    skill::parse(&format!("skills/{name}/SKILL.md"), name, &text).unwrap()
+    skill::parse(&format!("skills/{name}/SKILL.md"), name, SkillLayout::Directories, &text).unwrap()
 }
 
 #[test]
@@ -137,6 +138,8 @@ fn r38_skills_are_listed_and_found() {
     let skills = skill::merged([skill("pdf", "Reads PDF files"), skill("deploy", "Ships a file"), other]);
     let listed = "- $deploy: Ships a file (skills/deploy/SKILL.md)\n- $pdf: Reads PDF files (skills/pdf/SKILL.md)\n";
     assert_eq!(skill::short_list(&skills), listed);
+    let manual = Skill { invoked_by: SkillInvocation::Person, ..skills[0].clone() };
+    assert_eq!(skill::search("file", &[manual]), [] as [&Skill; 0]);
     let found = |query| skill::search(query, &skills).into_iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
     assert_eq!(found("FILE"), ["deploy", "pdf"]);
     assert_eq!(found("pdf file"), ["pdf"]);
@@ -147,7 +150,7 @@ fn r38_skills_are_listed_and_found() {
 fn a_skill_is_read_in_parts() {
     let text = "---\ndescription: d\n---\nFirst words.\n# Usage\nUse it.\n## In a hurry ##\nUse it fast.\n```sh\n\
                 # no heading\n```\n#nor this\n# Limits\nNone.\n";
-    let skill = skill::parse("p", "pdf", text).unwrap();
+    let skill = skill::parse("p", "pdf", SkillLayout::Directories, text).unwrap();
     let section = |wanted| skill.section(wanted).map_err(|error| error.to_string());
     assert_eq!(section("limits"), Ok("# Limits\nNone."));
     let hurry = "## In a hurry ##\nUse it fast.\n```sh\n# no heading\n```\n#nor this";
@@ -160,8 +163,24 @@ fn a_skill_is_read_in_parts() {
 }
 
 #[test]
+fn slash_commands_of_other_programs_are_skills() {
+    let parse = |text| skill::parse("p", "commit", SkillLayout::Commands, text).unwrap();
+    let Skill { name, description, text, invoked_by, .. } = parse("\n# Commit what is staged\n\nRun git.\n");
+    assert_eq!(
+        (&*name, &*description, &*text),
+        ("commit", "Commit what is staged", "# Commit what is staged\n\nRun git.")
+    );
+    assert_eq!(invoked_by, SkillInvocation::PersonOrModel);
+    let manual = parse(
+        "---\ndescription: Ships it\ndisable-model-invocation: true\nallowed-tools: Bash(*)\n---\nShip $ARGUMENTS.",
+    );
+    assert_eq!((&*manual.description, manual.invoked_by), ("Ships it", SkillInvocation::Person));
+    assert!(skill::parse("p", "empty", SkillLayout::Commands, "\n").is_err());
+}
+
+#[test]
 fn a_file_that_is_no_skill_says_why() {
-    let refused = |text| skill::parse("p", "dir", text).unwrap_err();
+    let refused = |text| skill::parse("p", "dir", SkillLayout::Directories, text).unwrap_err();
     assert_eq!(refused("---\nname: a b\n---\n"), SkillError::Name { name: "a b".to_owned() });
     assert_eq!(refused("text"), SkillError::Description { name: "dir".to_owned() });
     assert!(matches!(refused("---\na: [\n---\n"), SkillError::Header { line: 3, .. }));

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::super::directory::SkillLayout;
 use super::super::parse::parse;
 use super::super::surface::{Surface, resolve};
 use super::super::{Definition, Format, skill};
@@ -64,7 +65,7 @@ proptest! {
     fn no_text_makes_the_reader_panic(text in "(?s).{0,200}", header in "[-a-z:\\[\\]{}&*!|>'\"#%@`,? \\n\\t]{0,120}", at in 0..FORMATS.len()) {
         for text in [text.clone(), format!("---\n{text}\n---\n{header}"), format!("---\n{header}\n---\n{text}")] {
             parse(&file(FORMATS[at], "a", &text)).ok();
-            skill::parse("p", "a", &text).ok();
+            skill::parse("p", "a", SkillLayout::Directories, &text).ok();
         }
     }
 

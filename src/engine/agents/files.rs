@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::agent::directory::{self, AGENTS, Base, Directory, SKILLS};
+use crate::agent::directory::{self, AGENTS, Base, Directory, SKILLS, SkillDirectory, SkillLayout};
 use crate::agent::{Format, Scope};
 use crate::git::{GitError, Oid, Repo};
 
@@ -39,6 +39,22 @@ pub(super) struct Homes {
     pub(super) home: Option<PathBuf>,
 }
 
+impl Homes {
+    fn base(&self, base: Base) -> Option<&Path> {
+        match base {
+            Base::Own => Some(&self.own),
+            Base::Config => self.config.as_deref(),
+            Base::Home => self.home.as_deref(),
+            Base::Upward | Base::Root => None,
+        }
+    }
+
+    /// Where the user's own skills are.
+    pub(super) fn skill_directories(&self) -> impl Iterator<Item = (&'static SkillDirectory, PathBuf)> {
+        SKILLS.iter().filter_map(|directory| Some((directory, self.base(directory.base)?.join(directory.path))))
+    }
+}
+
 /// A file that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Listed {
@@ -56,7 +72,7 @@ pub(super) struct Listed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Agent(Format),
-    Skill,
+    Skill(SkillLayout),
 }
 
 /// What a file says, or what tells whether it says what it said before.
@@ -117,23 +133,15 @@ pub(super) fn list(homes: &Homes, ground: &Ground) -> Result<Vec<Listed>, GitErr
         Ground::Checkout { root, place } => project_on_disk(root, place),
         Ground::Commit { repo, commit, place } => project_at(repo, commit, place)?,
     };
-    let base = |base: Base| match base {
-        Base::Own => Some(homes.own.as_path()),
-        Base::Config => homes.config.as_deref(),
-        Base::Home => homes.home.as_deref(),
-        Base::Upward | Base::Root => None,
-    };
     for directory in AGENTS {
-        if let Some(base) = base(directory.base) {
+        if let Some(base) = homes.base(directory.base) {
             let place = Place { scope: Scope::User, level: 0, within: None };
             found.extend(agents_in(&base.join(directory.path), directory.format, &place));
         }
     }
-    for (path, below) in SKILLS {
-        if let Some(base) = base(*below) {
-            let place = Place { scope: Scope::User, level: 0, within: None };
-            found.extend(skills_in(&base.join(path), &place));
-        }
+    for (directory, path) in homes.skill_directories() {
+        let place = Place { scope: Scope::User, level: 0, within: None };
+        found.extend(skills_in(&path, directory.layout, &place));
     }
     Ok(found)
 }
@@ -175,8 +183,8 @@ fn project_on_disk(root: &Path, place: &Path) -> Vec<Listed> {
             found.extend(agents_in(&base.join(directory.path), directory.format, &place));
         }
         if scope == Scope::Project {
-            let skills = SKILLS.iter().filter(|(_, below)| *below == Base::Root);
-            found.extend(skills.flat_map(|(path, _)| skills_in(&base.join(path), &place)));
+            let skills = SKILLS.iter().filter(|directory| directory.base == Base::Root);
+            found.extend(skills.flat_map(|directory| skills_in(&base.join(directory.path), directory.layout, &place)));
         }
     }
     found
@@ -195,13 +203,25 @@ fn agents_in(directory: &Path, format: Format, place: &Place<'_>) -> Vec<Listed>
     names.iter().filter_map(file).collect()
 }
 
-fn skills_in(directory: &Path, place: &Place<'_>) -> Vec<Listed> {
+fn skills_in(directory: &Path, layout: SkillLayout, place: &Place<'_>) -> Vec<Listed> {
+    let kind = Kind::Skill(layout);
     let names = match names(directory, place) {
         Ok(names) => names,
-        Err(problem) => return vec![refused(Kind::Skill, directory, "", place, problem)],
+        Err(problem) => return vec![refused(kind, directory, "", place, problem)],
     };
-    let file = |name: &String| listed(Kind::Skill, directory, &directory.join(name).join(SKILL_FILE), name, place);
+    let file = |name: &String| {
+        let (file, stem) = skill_file(name, layout)?;
+        listed(kind, directory, &directory.join(file), stem, place)
+    };
     names.iter().filter_map(file).collect()
+}
+
+/// The file of a skill behind a name in a directory with skills, and what the skill is called unless it says so itself.
+fn skill_file(name: &str, layout: SkillLayout) -> Option<(String, &str)> {
+    match layout {
+        SkillLayout::Directories => Some((format!("{name}/{SKILL_FILE}"), name)),
+        SkillLayout::Commands => Some((name.to_owned(), directory::stem(name)?)),
+    }
 }
 
 /// The names in a directory, in order; a directory that is not there has none.
@@ -270,11 +290,13 @@ fn project_at(repo: &Repo, commit: &Oid, place: &Path) -> Result<Vec<Listed>, Gi
                 }
             }
         }
-        for (path, _) in SKILLS.iter().filter(|(_, below)| *below == Base::Root && scope == Scope::Project) {
+        let is_here = |directory: &&SkillDirectory| directory.base == Base::Root && scope == Scope::Project;
+        for SkillDirectory { path, layout, .. } in SKILLS.iter().filter(is_here) {
             for name in repo.names_at(commit, path)? {
-                let file = format!("{path}/{name}/{SKILL_FILE}");
+                let Some((file, stem)) = skill_file(&name, *layout) else { continue };
+                let file = format!("{path}/{file}");
                 if repo.file_at(commit, &file)?.is_some() {
-                    found.push(read(Kind::Skill, scope, level, file, &name)?);
+                    found.push(read(Kind::Skill(*layout), scope, level, file, stem)?);
                 }
             }
         }

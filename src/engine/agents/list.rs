@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::catalog::Entry;
-use crate::agent::directory::AGENTS;
+use crate::agent::directory::{AGENTS, SkillLayout};
 use crate::agent::listing::{self, Detail};
 use crate::agent::parse::{self, FileText};
 use crate::agent::{self, Definition, Diagnostic, Format, Scope, Severity, builtin, directory, skill, surface};
@@ -219,7 +219,7 @@ fn checked(file: &AgentText) -> Vec<AgentDiagnostic> {
         let directory = parent.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let said =
             |message: String, line| Diagnostic { severity: Severity::Error, code: "broken_skill", message, line };
-        return match skill::parse(path, directory, text) {
+        return match skill::parse(path, directory, SkillLayout::Directories, text) {
             Ok(_) => Vec::new(),
             Err(error) => vec![diagnostic(path, &said(error.to_string(), super::line_of(&error)))],
         };

@@ -318,7 +318,7 @@ impl Role {
     pub(in super::super) fn told(&self) -> Told {
         let agent = self.persona.as_ref().map_or(self.id.clone(), |persona| format!("{}:{persona}", self.id));
         let skills = match self.surface.contains("skill") {
-            true => skill::short_list(&self.agents.skills),
+            true => skill::short_list(skill::loaded_by_models(&self.agents.skills)),
             false => String::new(),
         };
         let tools = match self.profile {

@@ -1,6 +1,6 @@
 //! The tools that a role is served, with what decides about them.
 
-use crate::agent::Definition;
+use crate::agent::{Definition, skill};
 use crate::backend::ServedTool;
 use crate::backend::spec::{self, Spec};
 use crate::config::{Config, family};
@@ -31,7 +31,11 @@ impl Role {
                 spec::Todos::Native => tools::Todos::Native,
                 spec::Todos::Served => tools::Todos::Served,
             },
-            skills: if self.agents.skills.is_empty() { tools::Skills::Absent } else { tools::Skills::Present },
+            skills: if skill::loaded_by_models(&self.agents.skills).next().is_none() {
+                tools::Skills::Absent
+            } else {
+                tools::Skills::Present
+            },
             planning: self.planning,
             profile: self.profile,
             access: self.native.access.into(),

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::*;
+use crate::agent::directory::SkillLayout;
+use crate::agent::skill::SkillInvocation;
 use crate::backend::spec::{self, NativeTools};
 use crate::backend::{NativeTool, registry};
 use crate::config::{self, LayerKind, Origin, Trust};
@@ -145,8 +147,12 @@ fn r91_who_makes_a_plan_writes_it_and_has_nobody_carry_it_out() {
 
 #[test]
 fn r38_skills_are_told_where_they_can_be_loaded() {
-    let skill = Skill { name: "pdf".into(), description: "Makes PDFs".into(), path: "p".into(), text: "Do.".into() };
-    for (header, is_told) in [("", true), ("DisallowedTools: [skill]\n", false)] {
+    let header = "---\ndescription: Makes PDFs\n---\nDo.";
+    let skill = skill::parse("p", "pdf", SkillLayout::Directories, header).unwrap();
+    let manual = Skill { invoked_by: SkillInvocation::Person, ..skill.clone() };
+    for (header, skill, is_told) in
+        [("", &skill, true), ("DisallowedTools: [skill]\n", &skill, false), ("", &manual, false)]
+    {
         let mut agents = Arc::into_inner(agents(&[("mine", header)])).unwrap();
         agents.skills = vec![skill.clone()];
         let (agents, config) = (Arc::new(agents), configured(""));
