@@ -150,6 +150,7 @@ async fn create_all(requests: &[CreateSession], format: Format, context: &mut Co
 
 fn tell(session: &Session, context: &mut Context) -> Result<(), Failure> {
     context.output.lines([&Line::new().plain(&session.id)])?;
+    context.output.warn(&session.warnings)?;
     let engine = status::engine(&session.backend, session.model.as_deref());
     let from = format!(" from {} on {engine}", session.base.name);
     context.output.say(&status::word(session.status).dim(from))

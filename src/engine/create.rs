@@ -60,15 +60,16 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     if let Some(saved) = plan {
         plans::taken(saved).await;
     }
-    warn(shared, record.id, warnings).await?;
+    warn(shared, record.id, warnings.clone()).await?;
     shared.set_environment(record.id, env);
     if let Some(prompt) = untitled {
         super::naming::ask_title(shared, &record, &prompt);
     }
-    match start {
-        Start::AsDraft => Ok(view::session(shared, &record)),
-        Start::AtOnce => begin(shared, &record).await,
-    }
+    let session = match start {
+        Start::AsDraft => view::session(shared, &record),
+        Start::AtOnce => begin(shared, &record).await?,
+    };
+    Ok(Session { warnings, ..session })
 }
 
 /// Finds out whether a session can be created as it is asked for; creates nothing.
@@ -97,7 +98,9 @@ pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Resul
     let posture = posture::parse(posture.as_deref())?;
     let profile = profile.map(|word| word.parse::<Profile>().map_err(Fault::UnknownProfile)).transpose()?;
     let here = Standing::find(shared, PathBuf::from(cwd)).await?;
+    let is_named = base.is_some();
     let base = here.base(base).await?;
+    let is_detached = !is_named && base.branch.is_none();
     let ground = Ground::of_standing(&here, base.commit);
     let place = here.place().to_string_lossy().into_owned();
     let repo = here.repo;
@@ -148,7 +151,8 @@ pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Resul
     };
     let text = plan.as_ref().map_or_else(|| prompt.clone(), |(_, plan)| resume_prompt(plan, &prompt));
     let fresh = Fresh { at: received, base, body, text, context: None, images };
-    let warnings = warning.into_iter().chain(picked.warnings).collect();
+    let detached = is_detached.then(|| detached_warning(&fresh.base.name));
+    let warnings = detached.into_iter().chain(warning).chain(picked.warnings).collect();
     let plan = plan.map(|(saved, _)| saved);
     Ok(Checked { repo, fresh, plan, untitled, warnings, start, env })
 }
@@ -370,6 +374,14 @@ fn route<'a>(
             Ok(Routed { chosen: None, warning: Some(warning) })
         }
     }
+}
+
+/// What a person should know who stands on no branch, as a rebase, a bisection or jj leave it.
+fn detached_warning(commit: &str) -> String {
+    format!(
+        "HEAD is detached at `{commit}`, so `coppice merge` has no branch to merge this session into; `--base BRANCH` starts \
+         one from a branch"
+    )
 }
 
 /// Tells what a person should know about a choice that was made for them.

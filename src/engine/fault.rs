@@ -340,9 +340,10 @@ impl Fault {
             )),
             Fault::NotAChild { id } => Some(format!("`coppice merge {id}` brings it into its base branch")),
             Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),
-            Fault::NoTarget { branch, .. } => {
-                Some(format!("check out the branch that you want it in, then run `git merge {branch}`"))
-            }
+            Fault::NoTarget { branch, .. } => Some(format!(
+                "check out the branch that you want it in, then run `git merge {branch}`; a session that begins with \
+                     `coppice new --base BRANCH` can be merged by coppice"
+            )),
             Fault::MergeRefused { hint, .. } | Fault::UnseenChanges { hint, .. } => Some(hint.clone()),
             Fault::MergeFailed { id, source, .. } => {
                 source.hint().or_else(|| Some(format!("fix the cause, then run `coppice merge {id}` again")))

@@ -65,7 +65,7 @@ fn a_detached_head_has_no_branch_to_merge_into() {
     -- stderr
     error: session `[ID1]` started from `6b64463e`, which is not a branch: there is nothing to merge into
 
-    hint: check out the branch that you want it in, then run `git merge coppice/[ID1]/write-file-txt-one`
+    hint: check out the branch that you want it in, then run `git merge coppice/[ID1]/write-file-txt-one`; a session that begins with `coppice new --base BRANCH` can be merged by coppice
     ");
     assert_eq!(env.status(&id), "ready");
     let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();

@@ -48,6 +48,7 @@ mod quiet;
 #[cfg(target_os = "linux")]
 mod race;
 mod registries;
+mod repositories;
 mod response;
 mod resume;
 mod review;
