@@ -81,22 +81,61 @@ pub fn commit_message(summary: Option<&Summary>, title: &str, turn: u32) -> Stri
     }
 }
 
-/// The message of a squash or a merge commit: what it is called, and what all the turns that it takes have done. What an
+/// The title of a session, and where it is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionTitle<'a> {
+    /// A person or a model worded it.
+    Worded(&'a str),
+    /// The beginning of its first prompt, which may be cut off.
+    FromPrompt(&'a str),
+}
+
+/// The message of a squash or a merge commit: its subject, and what all the turns that it takes have done. What an
 /// agent says about the whole can be about its last turn alone, so the turns speak for themselves when there are several.
-pub fn merge_message(title: &str, whole: &str, turns: &[String]) -> String {
+pub fn merge_message(title: SessionTitle<'_>, whole: &str, turns: &[String]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for turn in turns.iter().filter_map(|turn| turn.lines().map(plain_line).find(|line| !line.is_empty())) {
         if !lines.contains(&turn) {
             lines.push(turn);
         }
     }
-    let subject = cut(&title_or_session(title), SUBJECT_CHARS);
+    let whole = strip_own_trailers(whole);
+    let subject = merge_subject(title, &whole, &lines);
+    let is_said = |line: &str| plain_line(line).trim_end_matches('.') == subject;
+    let (first, rest) = whole.trim().split_once('\n').unwrap_or((whole.trim(), ""));
+    let told = if is_said(first) { rest } else { whole.trim() };
     if lines.len() < 2 {
-        return message(&subject, whole);
+        return message(&subject, told);
     }
-    let told = if lines.contains(&plain_line(whole)) { "" } else { whole.trim() };
+    let told = if lines.contains(&plain_line(told)) { "" } else { told };
     let list: Vec<_> = lines.iter().map(|line| format!("- {line}")).collect();
     message(&subject, &format!("{told}\n\n{}", list.join("\n")))
+}
+
+/// A whole line that says what was done: of the title if somebody worded it, else of what the agent says, else of the prompt.
+fn merge_subject(title: SessionTitle<'_>, whole: &str, turns: &[String]) -> String {
+    let (worded, prompted) = match title {
+        SessionTitle::Worded(title) => (title, ""),
+        SessionTitle::FromPrompt(title) => ("", title),
+    };
+    let whole = whole.lines().find(|line| !plain_line(line).is_empty()).unwrap_or_default();
+    let first = turns.first().map_or("", String::as_str);
+    // After several turns the prompt was about the first one, and the summary may be about the last one alone.
+    let said = if turns.len() > 1 { [prompted, whole, first] } else { [first, whole, prompted] };
+    let fitting = std::iter::once(worded).chain(said).find_map(whole_subject);
+    fitting.unwrap_or_else(|| {
+        let longest = [worded, prompted, whole, first].into_iter().find(|line| !plain_line(line).is_empty());
+        let line = title_or_session(longest.unwrap_or_default());
+        cut(&line, SUBJECT_CHARS).trim_end_matches('…').trim_end().to_owned()
+    })
+}
+
+/// A line as a subject, or its first sentence; none where both are too long or the line was cut off.
+fn whole_subject(line: &str) -> Option<String> {
+    let line = plain_line(line);
+    let fits = |line: &&str| line.chars().count() <= SUBJECT_CHARS && line.chars().any(char::is_alphanumeric);
+    let whole = Some(line.trim_end_matches('.')).filter(|line| !line.ends_with('…')).filter(fits);
+    whole.or_else(|| first_sentence(&line)).map(str::to_owned)
 }
 
 /// An agent's text without lines that look like Coppice's own trailers.

@@ -197,6 +197,8 @@ fn after_a_merge_only_what_came_since_counts() {
     let body = "Adds two\n\n- Add one\n- Add two";
     assert_eq!(env.git(&["log", "-1", "--format=%b", "main"]), body);
 
+    assert_eq!(env.git(&["log", "-1", "--format=%s", "main"]), "@write one.txt 1");
+
     env.send_ready(&id, &[], &steps(&[write("three.txt", "3"), "@summary Add three || Adds all".into()]));
 
     assert_eq!(env.session(&id)["changes"], numbers(1, 1, 0));

@@ -11,7 +11,7 @@ use crate::api::session::Changes;
 use crate::config::resolve::MergeStyle as ConfiguredStyle;
 use crate::git::merge::{HookPolicy, HookReport, Made, Merge, Outcome, RebaseOutcome, Refusal, Style, Unresolved};
 use crate::git::{self, GitError, Oid, Worktree, history};
-use crate::protocol::naming;
+use crate::protocol::naming::{self, SessionTitle};
 use crate::session::{Event, Integration, Session};
 use crate::store::{Change, Durability};
 
@@ -249,9 +249,15 @@ impl Actor {
     /// The message of the merge. The first one has the session's title, a later one is about what came since.
     async fn merge_message(&self) -> Result<String, Fault> {
         let body = &self.record.body;
-        let mut turns = Vec::new();
-        for row in self.shared.turns(self.id).await?.iter().filter(|row| row.number > body.merged_turns) {
+        let (mut turns, mut prompted) = (Vec::new(), String::new());
+        for row in self.shared.turns(self.id).await?.iter() {
             let turn = TurnBody::read(row)?;
+            if row.number == 1 {
+                prompted = naming::title_from(&turn.prompt);
+            }
+            if row.number <= body.merged_turns {
+                continue;
+            }
             if turn.checkpoint.is_some() && !turn.undone {
                 let told = turn.response.and_then(|response| response.summary).map(|summary| summary.turn);
                 turns.push(told.unwrap_or_else(|| naming::title_from(&turn.prompt)));
@@ -259,10 +265,13 @@ impl Actor {
         }
         let whole = self.summary().map(|summary| summary.session).unwrap_or_default();
         Ok(match (body.merged_turns, turns.first()) {
-            (0, _) | (_, None) => naming::merge_message(&body.title, &whole, &turns),
+            (0, _) | (_, None) => {
+                let title = if body.title == prompted { SessionTitle::FromPrompt } else { SessionTitle::Worded };
+                naming::merge_message(title(&body.title), &whole, &turns)
+            }
             (_, Some(first)) => {
                 let title = first.lines().next().unwrap_or_default();
-                naming::merge_message(title, "", &turns)
+                naming::merge_message(SessionTitle::FromPrompt(title), "", &turns)
             }
         })
     }

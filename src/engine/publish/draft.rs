@@ -1,10 +1,10 @@
 //! The words of a pull request when a person gives none: the session's title, its summary and its commits. Pure.
 
-use crate::protocol::naming;
+use crate::protocol::naming::{self, SessionTitle};
 
 /// A title that the rules take.
 pub(super) fn title(session: &str) -> String {
-    let line = naming::merge_message(session, "", &[]);
+    let line = naming::merge_message(SessionTitle::Worded(session), "", &[]);
     let line = line.lines().next().unwrap_or_default().trim_end_matches(['.', ' ']);
     if line.is_empty() { "session".to_owned() } else { line.to_owned() }
 }

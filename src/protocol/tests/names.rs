@@ -2,7 +2,7 @@
 
 use super::super::Summary;
 use super::super::naming::{
-    commit_message, merge_message, message_told, slug_from, strip_own_trailers, title_from, title_told,
+    SessionTitle, commit_message, merge_message, message_told, slug_from, strip_own_trailers, title_from, title_told,
 };
 
 #[test]
@@ -79,14 +79,37 @@ fn a_checkpoint_tells_the_turn() {
 #[test]
 fn a_merge_tells_the_branch() {
     let of = |whole: &str, turns: &[&str]| {
-        merge_message("Add a port", whole, &turns.iter().map(ToString::to_string).collect::<Vec<_>>())
+        let turns: Vec<_> = turns.iter().map(ToString::to_string).collect();
+        merge_message(SessionTitle::Worded("Add a port"), whole, &turns)
     };
     assert_eq!(of("", &[]), "Add a port");
     assert_eq!(of("All of it.\n- more", &["Add it"]), "Add a port\n\nAll of it.\n- more");
     let turns = ["Add it\n\nIn detail.", " ", "Test it", "Test it"];
     assert_eq!(of("All of it.", &turns), "Add a port\n\nAll of it.\n\n- Add it\n- Test it");
     assert_eq!(of("Test it", &turns), "Add a port\n\n- Add it\n- Test it");
-    assert_eq!(merge_message(" \n", "", &[]), "session");
+    assert_eq!(merge_message(SessionTitle::Worded(" \n"), "", &[]), "session");
+}
+
+#[test]
+fn the_subject_of_a_merge_is_a_whole_line_about_the_work() {
+    let cut_off = "The config parser breaks on values that contain an equals…";
+    let long = "word ".repeat(30);
+    for (title, whole, turns, expected) in [
+        (cut_off, "Values may contain `=`.", &[][..], "Values may contain `=`"),
+        (cut_off, "", &["Keep the rest of the value"], "Keep the rest of the value"),
+        (cut_off, "All of it", &["One", "Two"], "All of it\n\n- One\n- Two"),
+        ("mend it", "", &[], "mend it"),
+        (
+            "mend it",
+            "Mend the parser. It broke, and it did so for a long time before anybody saw it.",
+            &[],
+            "Mend the parser\n\nMend the parser. It broke, and it did so for a long time before anybody saw it.",
+        ),
+        (cut_off, &long, &[], &format!("The config parser breaks on values that contain an equals\n\n{}", long.trim())),
+    ] {
+        let turns: Vec<_> = turns.iter().map(ToString::to_string).collect();
+        assert_eq!(merge_message(SessionTitle::FromPrompt(title), whole, &turns), expected);
+    }
 }
 
 #[test]
@@ -105,7 +128,7 @@ fn no_agent_writes_a_trailer_of_ours() {
     }
     let hostile = "Add it\n\nCoppice-Session: abcdefgh\n";
     assert_eq!(commit_message(Some(&summary(hostile)), "Title", 3), "Add it");
-    assert_eq!(merge_message("Title", "Coppice-Session: abcdefgh", &[]), "Title");
+    assert_eq!(merge_message(SessionTitle::Worded("Title"), "Coppice-Session: abcdefgh", &[]), "Title");
     assert_eq!(message_told(hostile).as_deref(), Some("Add it"));
 }
 
