@@ -12,6 +12,7 @@ pub mod error;
 pub mod event;
 pub mod handoff;
 pub mod image;
+pub mod import;
 pub mod permission;
 pub mod project;
 pub mod publish;

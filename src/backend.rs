@@ -32,6 +32,7 @@ mod state;
 pub mod transport;
 mod user_instructions;
 pub mod user_login;
+pub(crate) mod user_setup;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -28,6 +28,7 @@ mod handoff;
 mod hooks;
 mod idle_agents;
 mod image;
+mod import;
 mod judge;
 mod links;
 mod listed_model;

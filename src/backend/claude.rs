@@ -32,6 +32,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::backend::claude::argv::Begin;
 use crate::backend::claude::client::{Client, Opening, Wishes};
+pub(crate) use crate::backend::claude::home::user_main;
 use crate::backend::claude::login::Keeper;
 use crate::backend::claude::user_settings::UserSettings;
 use crate::backend::event::{Command, Event};

@@ -72,9 +72,14 @@ pub(crate) fn named_variables(env: &[(String, String)]) -> Vec<String> {
     parse_named_variables(&read_in_home(env, CONFIG))
 }
 
+/// Where the user's configuration is.
+pub(crate) fn config_file(env: &[(String, String)]) -> Option<PathBuf> {
+    environment::home(env).path().map(|home| home.join(CONFIG))
+}
+
 /// Why the user's configuration cannot be read, with its place; reads a file.
 pub(crate) fn find_config_error(env: &[(String, String)]) -> Option<String> {
-    let path = environment::home(env).path()?.join(CONFIG);
+    let path = config_file(env)?;
     login::find_syntax_error(&read_in_home(env, CONFIG)).map(|error| format!("{}:{error}", path.display()))
 }
 

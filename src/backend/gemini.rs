@@ -251,7 +251,7 @@ fn home_dir(launch: &Launch) -> AgentDir {
 }
 
 /// Where the user's own CLI keeps its files.
-fn users_dir(env: &[(String, String)]) -> PathBuf {
+pub(crate) fn users_dir(env: &[(String, String)]) -> PathBuf {
     let value = |wanted: &str| env.iter().find(|(name, value)| name == wanted && !value.is_empty());
     let home = value("GEMINI_CLI_HOME").or_else(|| value("HOME")).map(|(_, value)| value.as_str());
     Path::new(home.unwrap_or("/nonexistent")).join(".gemini")

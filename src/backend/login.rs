@@ -37,7 +37,7 @@ pub(crate) fn find_config_error(spec: &Spec, env: &[(String, String)]) -> Option
 }
 
 /// The environment with what the backend's row sets, which is stronger.
-fn with_own(spec: &Spec, env: &[(String, String)]) -> Vec<(String, String)> {
+pub(super) fn with_own(spec: &Spec, env: &[(String, String)]) -> Vec<(String, String)> {
     let is_set = |name: &String| spec.env.iter().any(|(known, _)| known == name);
     env.iter().filter(|(name, _)| !is_set(name)).chain(&spec.env).cloned().collect()
 }

@@ -1,8 +1,10 @@
-//! `coppice mcp`: the orchestrator as a server of tools for other programs, over standard input and output.
+//! `coppice mcp`: the orchestrator as a server of tools for other programs, over standard input and output; and the import
+//! of servers that other programs have.
 //!
 //! One message is one line. Each call has a connection of its own, so that a long wait holds up nothing.
 
 mod call;
+mod import;
 mod tool;
 
 use std::collections::HashMap;
@@ -30,10 +32,26 @@ const LINES: usize = 64;
 #[command(after_help = "\
 Examples:
   claude mcp add coppice -- coppice mcp
-  coppice config set mcp.approve true")]
-pub(super) struct Args {}
+  coppice config set mcp.approve true
+  coppice mcp import")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<McpCommand>,
+}
 
-pub(super) async fn run(Args {}: Args, context: &mut Context) -> Result<Exit, Failure> {
+#[derive(Debug, clap::Subcommand)]
+enum McpCommand {
+    Import(import::ImportArgs),
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    match args.command {
+        Some(McpCommand::Import(args)) => import::run(args, context).await,
+        None => serve(context).await,
+    }
+}
+
+async fn serve(context: &mut Context) -> Result<Exit, Failure> {
     let tools = tool::list(call::decisions(context).await?);
     let mut lines = read_lines();
     let mut desk = Desk::default();

@@ -14,6 +14,7 @@ use crate::api::backend::{BackendCheck, BackendEntry, CheckBackend};
 use crate::api::daemon::{DaemonStatus, StopDaemon};
 use crate::api::event::{Engine, RawEvent};
 use crate::api::handoff::Handoff;
+use crate::api::import::{ImportServers, ListServers, ServerImport};
 use crate::api::permission::{Explanation, ListPlans, SavedPlan};
 use crate::api::project::{
     Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, MovedProject,
@@ -240,6 +241,15 @@ impl Connection {
 
     pub async fn set_config(&self, set: &SetConfig) -> Result<ConfigValue, ClientError> {
         self.send(Method::PUT, "/v1/config", set).await
+    }
+
+    /// The MCP servers of the agent programs that can be imported.
+    pub async fn importable_servers(&self, list: &ListServers) -> Result<ServerImport, ClientError> {
+        self.get("/v1/import/servers", list).await
+    }
+
+    pub async fn import_servers(&self, import: &ImportServers) -> Result<ServerImport, ClientError> {
+        self.send(Method::POST, "/v1/import/servers", import).await
     }
 
     pub async fn backends(&self, query: &BackendQuery) -> Result<Page<BackendEntry>, ClientError> {

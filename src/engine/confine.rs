@@ -44,7 +44,7 @@ use super::spawn::{Kept, Supervised};
 use caches::{LockedCrates, create_caches};
 pub(super) use git::confine_git;
 pub(super) use question::{ConfinedQuestion, compose_question};
-pub(super) use registries::{RegistryFile, cargo_tokens, find_registry_files};
+pub(super) use registries::{RegistryFile, cargo_tokens, find_registry_files, is_secret_name, without_logins};
 use variables::Private;
 pub(super) use variables::ProjectVariables;
 

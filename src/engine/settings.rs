@@ -163,14 +163,22 @@ impl SettingsReader {
 
     /// Sets one key of a file, or takes it out; comments and order stay as their owner wrote them.
     pub(super) fn change(&self, file: OwnFile<'_>, key: &str, value: Option<&str>) -> Result<(), Fault> {
+        self.change_all(file, &[(key.to_owned(), value.map(str::to_owned))])
+    }
+
+    /// The same for several keys, all of them or none.
+    pub(super) fn change_all(&self, file: OwnFile<'_>, changes: &[(String, Option<String>)]) -> Result<(), Fault> {
         let _held = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let (path, origin) = self.whereabouts(file);
         let fail = |act, source| Fault::File { act, path: path.clone(), source };
         let old = read(&path)?.unwrap_or_default();
-        let new = match value {
-            Some(value) => config::set_key(&old, &origin, key, value)?,
-            None => config::unset_key(&old, &origin, key)?,
-        };
+        let mut new = old.clone();
+        for (key, value) in changes {
+            new = match value {
+                Some(value) => config::set_key(&new, &origin, key, value)?,
+                None => config::unset_key(&new, &origin, key)?,
+            };
+        }
         if new == old {
             return Ok(());
         }

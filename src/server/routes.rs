@@ -5,6 +5,7 @@ mod attach;
 mod daemon;
 mod event;
 mod family;
+mod import;
 mod permission;
 mod project;
 mod publish;
@@ -80,6 +81,8 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         family::handoffs,
         family::integrate,
         family::workflow,
+        import::import_servers,
+        import::servers,
         permission::explain,
         permission::plans,
         project::backends,
@@ -191,6 +194,8 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/files", get(project::files))
         .route("/v1/trust", get(project::trust).post(project::grant_trust))
         .route("/v1/config", get(project::config).put(project::set_config))
+        // What the person configured for other programs.
+        .route("/v1/import/servers", get(import::servers).post(import::import_servers))
         // They start the programs that the caller's PATH names.
         .route("/v1/backends", get(project::backends))
         .route("/v1/backends/check", post(project::check_backend))

@@ -11,7 +11,7 @@ use crate::env::TestEnv;
 use crate::script::{call, steps};
 
 /// A server with a tool that reads and one that destroys; a call says where it was made and tries to leave the cage.
-const SERVER: &str = r#"
+pub(crate) const SERVER: &str = r#"
 while read -r line; do
   id=$(expr "$line" : '{"jsonrpc":"2.0","id":\([0-9]*\)') || continue
   case $line in

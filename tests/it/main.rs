@@ -30,6 +30,7 @@ mod github;
 mod history;
 mod hostile_shell;
 mod http;
+mod import;
 mod kill;
 mod limits;
 mod login;

@@ -69,7 +69,7 @@ pub(crate) fn describe_account(env: &[(String, String)]) -> String {
 }
 
 /// Where the agent's main file is when the user starts it.
-fn user_main(env: &[(String, String)]) -> Option<PathBuf> {
+pub(crate) fn user_main(env: &[(String, String)]) -> Option<PathBuf> {
     let place = value(env, "CLAUDE_CONFIG_DIR").or_else(|| value(env, "HOME"));
     place.map(|place| Path::new(place).join(MAIN))
 }

@@ -170,7 +170,7 @@ fn is_secret_key(key: &str) -> bool {
 }
 
 /// Whether the value of such a name is a secret.
-pub(super) fn is_secret_name(name: &str) -> bool {
+pub(in super::super) fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase();
     SECRET_NAMES.iter().any(|part| name.contains(part))
 }
@@ -181,7 +181,7 @@ pub(super) fn has_login(text: &str) -> bool {
 }
 
 /// A text with its addresses, but without the names and passwords in them.
-pub(super) fn without_logins(text: &str) -> String {
+pub(in super::super) fn without_logins(text: &str) -> String {
     let mut parts = text.split("://");
     let mut open = parts.next().unwrap_or_default().to_owned();
     for part in parts {

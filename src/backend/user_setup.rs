@@ -1,0 +1,203 @@
+//! What the user configured for an agent program and its sessions do not use: MCP servers. Read for reports and imports;
+//! nothing is written, and nothing that a repository brings is read.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde_json::Value;
+use toml_edit::{DocumentMut, Item};
+
+use crate::backend::login::with_own;
+use crate::backend::spec::{Spec, Transport};
+use crate::backend::{claude, codex, gemini};
+
+/// What was found for one program.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct UserSetup {
+    pub(crate) servers: Vec<FoundServer>,
+    /// Files that cannot be read, as `PATH:LINE:COLUMN: why`.
+    pub(crate) broken: Vec<String>,
+}
+
+/// An MCP server in the configuration of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FoundServer {
+    pub(crate) name: String,
+    pub(crate) file: PathBuf,
+    pub(crate) connection: ServerConnection,
+    pub(crate) switch: ServerSwitch,
+}
+
+/// How the program reaches a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ServerConnection {
+    Stdio {
+        command: Vec<String>,
+        env: BTreeMap<String, String>,
+        /// Variables whose value the configuration takes from the shell, with the reference: `TOKEN` and `${GITHUB_TOKEN}`.
+        unresolved: Vec<(String, String)>,
+        /// The first reference among the words of the command.
+        reference: Option<String>,
+        /// The directory that it is started in.
+        directory: Option<String>,
+    },
+    Remote {
+        url: String,
+    },
+    /// The entry names neither a program nor an address.
+    Missing,
+}
+
+/// Whether the program uses a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServerSwitch {
+    On,
+    Off,
+}
+
+/// How a program refers to variables of the shell in its configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReferenceSyntax {
+    /// Texts mean themselves.
+    None,
+    /// `${NAME}`
+    Braces,
+    /// `${NAME}` and `$NAME`
+    Bare,
+}
+
+/// Reads what the user of this environment configured. `directories` are those under which a program may keep what is for
+/// one repository alone.
+pub(crate) fn read_user_setup(spec: &Spec, env: &[(String, String)], directories: &[String]) -> UserSetup {
+    let env = with_own(spec, env);
+    let mut setup = UserSetup::default();
+    match spec.transport {
+        Transport::Claude => setup.add_claude(&env, directories),
+        Transport::Codex => setup.add_codex(&env),
+        Transport::Gemini => setup.add_gemini(&env),
+        // Nobody knows where another program keeps its configuration.
+        Transport::Acp => {}
+    }
+    setup
+}
+
+impl UserSetup {
+    fn add_claude(&mut self, env: &[(String, String)], directories: &[String]) {
+        let Some(file) = claude::user_main(env) else { return };
+        let main = self.read_json(&file);
+        // One for the repository alone hides those of the same name for all.
+        for directory in directories {
+            self.add_servers(&file, &main["projects"][directory]["mcpServers"], ReferenceSyntax::Braces);
+        }
+        self.add_servers(&file, &main["mcpServers"], ReferenceSyntax::Braces);
+    }
+
+    fn add_codex(&mut self, env: &[(String, String)]) {
+        let Some(file) = codex::config_file(env) else { return };
+        self.broken.extend(codex::find_config_error(env));
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let document = text.parse::<DocumentMut>().unwrap_or_default();
+        self.add_servers(&file, &to_json(document.as_item())["mcp_servers"], ReferenceSyntax::None);
+    }
+
+    fn add_gemini(&mut self, env: &[(String, String)]) {
+        let file = gemini::users_dir(env).join("settings.json");
+        let settings = self.read_json(&file);
+        self.add_servers(&file, &settings["mcpServers"], ReferenceSyntax::Bare);
+    }
+
+    /// A file that is missing says nothing.
+    fn read_json(&mut self, file: &Path) -> Value {
+        let parsed = match fs::read_to_string(file) {
+            Ok(text) => parse_json(&text).map_err(|why| format!("{}:{why}", file.display())),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Value::Null),
+            Err(error) => Err(format!("{}: {error}", file.display())),
+        };
+        parsed.unwrap_or_else(|broken| {
+            self.broken.push(broken);
+            Value::Null
+        })
+    }
+
+    fn add_servers(&mut self, file: &Path, entries: &Value, syntax: ReferenceSyntax) {
+        for (name, entry) in entries.as_object().into_iter().flatten() {
+            if self.servers.iter().all(|known| known.name != *name) {
+                self.servers.push(parse_server(name, file, entry, syntax));
+            }
+        }
+    }
+}
+
+/// Reads JSON as people write it, with comments; the error is `LINE:COLUMN: why`.
+fn parse_json(text: &str) -> Result<Value, String> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
+    let parsed = parsed.map_err(|error| {
+        let why = error.kind().to_string().to_lowercase();
+        format!("{}:{}: {why}", error.line_display(), error.column_display())
+    });
+    Ok(parsed?.value.map(Value::from).unwrap_or_default())
+}
+
+fn to_json(item: &Item) -> Value {
+    match (item.as_table_like(), item.as_array()) {
+        (Some(table), _) => table.iter().map(|(name, item)| (name.to_owned(), to_json(item))).collect(),
+        (None, Some(array)) => array.iter().map(|value| to_json(&Item::Value(value.clone()))).collect(),
+        (None, None) => {
+            let text = item.as_str().map(Value::from);
+            let number = || item.as_integer().map(Value::from);
+            text.or_else(|| item.as_bool().map(Value::from)).or_else(number).unwrap_or_default()
+        }
+    }
+}
+
+fn parse_server(name: &str, file: &Path, entry: &Value, syntax: ReferenceSyntax) -> FoundServer {
+    let text = |key: &str| entry[key].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+    let connection = match (text("command"), text("url").or_else(|| text("httpUrl"))) {
+        (Some(program), _) => parse_stdio(program, entry, syntax),
+        (None, Some(url)) => ServerConnection::Remote { url },
+        (None, None) => ServerConnection::Missing,
+    };
+    let is_off = entry["enabled"] == false || entry["disabled"] == true;
+    let switch = if is_off { ServerSwitch::Off } else { ServerSwitch::On };
+    FoundServer { name: name.to_owned(), file: file.to_owned(), connection, switch }
+}
+
+fn parse_stdio(program: String, entry: &Value, syntax: ReferenceSyntax) -> ServerConnection {
+    let arguments = entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+    let command: Vec<_> = std::iter::once(program).chain(arguments).collect();
+    let (mut env, mut unresolved) = (BTreeMap::new(), Vec::new());
+    for (name, value) in entry["env"].as_object().into_iter().flatten() {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        match find_reference(&value, syntax) {
+            Some(reference) => unresolved.push((name.clone(), reference)),
+            None => drop(env.insert(name.clone(), value)),
+        }
+    }
+    let forwarded = entry["env_vars"].as_array().into_iter().flatten();
+    let forwarded = forwarded.filter_map(|variable| variable.as_str().or_else(|| variable["name"].as_str()));
+    unresolved.extend(forwarded.map(|name| (name.to_owned(), format!("${{{name}}}"))));
+    let reference = command.iter().find_map(|word| find_reference(word, syntax));
+    let directory = entry["cwd"].as_str().map(str::to_owned);
+    ServerConnection::Stdio { command, env, unresolved, reference, directory }
+}
+
+/// The first variable that a text refers to, as `${NAME}`; what it has instead of one that is not set is left out.
+fn find_reference(text: &str, syntax: ReferenceSyntax) -> Option<String> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices('$').find_map(|(sign, _)| {
+        let rest = &text[sign + 1..];
+        let inner = match (syntax, rest.strip_prefix('{')) {
+            (ReferenceSyntax::None, _) | (ReferenceSyntax::Braces, None) => return None,
+            (ReferenceSyntax::Braces | ReferenceSyntax::Bare, Some(braced)) => braced.split_once('}')?.0,
+            (ReferenceSyntax::Bare, None) => rest,
+        };
+        let name = &inner[..inner.find(|c| !is_letter(c)).unwrap_or(inner.len())];
+        (!name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())).then(|| format!("${{{name}}}"))
+    })
+}

@@ -1,0 +1,164 @@
+//! What the person configured for the agent programs, taken over at their word.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use crate::env::TestEnv;
+use crate::external::SERVER;
+use crate::script::call;
+
+/// Writes a file below the home.
+fn put(env: &TestEnv, file: &str, text: &str) {
+    let path = env.path("home").join(file);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn config(env: &TestEnv) -> String {
+    fs::read_to_string(env.path("coppice/config.toml")).unwrap()
+}
+
+/// The state of each server in a reply.
+fn states(reply: &Value) -> Vec<String> {
+    let servers = reply["servers"].as_array().unwrap().iter();
+    servers
+        .map(|server| format!("{} {}", server["name"].as_str().unwrap(), server["state"].as_str().unwrap()))
+        .collect()
+}
+
+/// A home with servers in the files of three programs.
+fn equipped() -> TestEnv {
+    let env = TestEnv::new();
+    let main = json!({
+        "mcpServers": {
+            "docs": {"type": "http", "url": "https://me:s3cret@docs.example.org/mcp?key=s3cret"},
+            "Search": {"command": "npx", "args": ["-y", "search-mcp"], "env": {"SEARCH_KEY": "s3cret", "DEPTH": "3"}},
+            "coppice": {"command": "coppice", "args": ["mcp"]}},
+        "projects": {
+            env.repo().to_str().unwrap(): {"mcpServers": {"db": {"command": "db-mcp", "args": ["--token", "s3cret"]}}},
+            "/elsewhere": {"mcpServers": {"hidden": {"command": "x"}}}}});
+    put(&env, ".claude.json", &main.to_string());
+    put(&env, ".codex/config.toml", "[mcp_servers.db]\ncommand = \"other-db\"\nenv_vars = [\"DB_URL\"]\n");
+    put(&env, ".gemini/settings.json", "{\n  \"mcpServers\": {\"x\" 1}\n}");
+    env.write(".mcp.json", r#"{"mcpServers": {"planted": {"command": "sh", "args": ["-c", "evil"]}}}"#);
+    env
+}
+
+#[test]
+fn servers_are_listed_with_what_can_become_of_them_and_without_secrets() {
+    let env = equipped();
+    let listed = env.coppice(&["mcp", "import"]).transcript();
+    insta::assert_snapshot!(listed, @r"
+    exit: 0
+    -- stdout
+    db      ready    [ROOT]/home/.claude.json        db-mcp --token …
+    docs    no       [ROOT]/home/.claude.json
+        speaks HTTP at `https://docs.example.org/mcp?…`, and sessions use servers on stdin and stdout; a program that connects the two, such as `npx mcp-remote URL`, can be `mcp.servers.NAME.command`
+    Search  ready    [ROOT]/home/.claude.json        npx -y search-mcp  with DEPTH, SEARCH_KEY
+        name here: `search`
+    db      by name  [ROOT]/home/.codex/config.toml  other-db  with DB_URL
+        `DB_URL` comes from the shell's `${DB_URL}`, which Coppice does not expand; set it in `[mcp.servers.db.env]`
+
+    coppice mcp import NAME…, or --all for those that are ready, adds them to [ROOT]/coppice/config.toml
+    -- stderr
+    warning: [ROOT]/home/.gemini/settings.json:2:22: expected colon after the string or word in object property
+    ");
+    assert!(!listed.contains("s3cret"), "{listed}");
+    let reply = env.json(&["mcp", "import", "--from", "claude"]);
+    assert_eq!(states(&reply), ["db ready", "docs unusable", "Search ready"]);
+    assert!(!reply.to_string().contains("s3cret") && !reply.to_string().contains("planted"), "{reply:#}");
+}
+
+#[test]
+fn all_that_is_ready_is_written_once_and_kept_private() {
+    let env = equipped();
+    let before = config(&env);
+    let imported = env.coppice(&["mcp", "import", "--all"]).transcript();
+    insta::assert_snapshot!(imported, @r"
+    exit: 0
+    -- stdout
+    db      imported  [ROOT]/home/.claude.json        db-mcp --token …
+    docs    no        [ROOT]/home/.claude.json
+        speaks HTTP at `https://docs.example.org/mcp?…`, and sessions use servers on stdin and stdout; a program that connects the two, such as `npx mcp-remote URL`, can be `mcp.servers.NAME.command`
+    Search  imported  [ROOT]/home/.claude.json        npx -y search-mcp  with DEPTH, SEARCH_KEY
+        name here: `search`
+    db      clash     [ROOT]/home/.codex/config.toml  other-db  with DB_URL
+        `mcp.servers.db` has another command; `--as NAME` imports this one under another name
+
+    added to [ROOT]/coppice/config.toml; sessions start these servers with their next prompt
+    every call needs your approval until a rule such as MCP(db/TOOL) allows it; to let read-only tools go ahead:
+    coppice config set mcp.servers.db.trust true
+    -- stderr
+    warning: [ROOT]/home/.gemini/settings.json:2:22: expected colon after the string or word in object property
+    ");
+    let after = config(&env);
+    assert!(after.starts_with(before.trim_end()), "what was there stays: {after}");
+    let added = after[before.trim_end().len()..].trim();
+    insta::assert_snapshot!(added, @r#"
+    [mcp.servers.db]
+    command = ["db-mcp", "--token", "s3cret"]
+
+    [mcp.servers.search]
+    command = ["npx", "-y", "search-mcp"]
+    env = { DEPTH = "3", SEARCH_KEY = "s3cret" }
+    "#);
+    let mode = fs::metadata(env.path("coppice/config.toml")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let again = env.json(&["mcp", "import", "--all"]);
+    assert_eq!(states(&again), ["db present", "docs unusable", "Search present", "db clash"]);
+    assert_eq!(config(&env), after);
+}
+
+#[test]
+fn a_person_chooses_between_servers_of_one_name() {
+    let env = equipped();
+    let refused = env.coppice(&["mcp", "import", "db"]).exits(2);
+    insta::assert_snapshot!(refused.stderr, @r"
+    error: `claude` and `codex` have different servers called `db`
+
+    hint: add `--from claude` or `--from codex`
+    ");
+    // What the shell would have brought is left to the person.
+    let imported = env.coppice(&["mcp", "import", "db", "--from", "codex"]).stdout();
+    assert!(imported.contains("comes from the shell's `${DB_URL}`"), "{imported}");
+    assert!(config(&env).contains("[mcp.servers.db]\ncommand = [\"other-db\"]"), "{}", config(&env));
+    let refused = env.coppice(&["mcp", "import", "db", "--from", "claude"]).exits(1);
+    insta::assert_snapshot!(refused.stderr, @r"
+    error: MCP server `db` was not imported
+      caused by: `mcp.servers.db` has another command; `--as NAME` imports this one under another name
+    ");
+    env.coppice(&["mcp", "import", "db", "--from", "claude", "--as", "shop-db"]).succeeds();
+    assert!(config(&env).contains("[mcp.servers.shop-db]\ncommand = [\"db-mcp\", \"--token\", \"s3cret\"]"));
+    let text = env.coppice(&["mcp", "import", "docs"]).exits(1).stderr;
+    assert!(text.contains("npx mcp-remote"), "{text}");
+    for (arguments, code) in [(&["nobody"][..], 5), (&["Search", "docs", "--as", "x"], 2)] {
+        assert_eq!(env.coppice(&[&["mcp", "import"], arguments].concat()).exits(code).stdout, "");
+    }
+}
+
+#[test]
+fn an_imported_server_serves_a_session_and_asks_first() {
+    let env = TestEnv::new();
+    let (script, outside) = (env.path("server.sh"), env.path("outside"));
+    fs::write(&script, SERVER).unwrap();
+    fs::create_dir(&outside).unwrap();
+    env.configure(&format!("[sandbox]\nread = [\"{}\"]\n", script.display()));
+    let server = json!({"command": "/bin/sh", "args": [script], "env": {"OUTSIDE": outside}});
+    put(&env, ".claude.json", &json!({"mcpServers": {"db": server}}).to_string());
+    env.coppice(&["mcp", "import", "db"]).succeeds();
+    let id = env.create(&call("mcp__db__wipe", &json!({})));
+    env.wait_for(&id, "approval");
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(env.last_answer(&id), "done");
+}
+
+#[test]
+fn a_person_without_servers_is_told_so() {
+    let env = TestEnv::new();
+    let text = "none of your agent programs has an MCP server of its own\n";
+    assert_eq!(env.coppice(&["mcp", "import"]).stdout(), text);
+    assert_eq!(env.coppice(&["mcp", "import", "--all"]).stdout(), text);
+}
