@@ -127,6 +127,8 @@ pub(crate) enum Request {
         session: Option<String>,
     },
     Backends,
+    /// The MCP servers of the agent programs that can be imported.
+    ImportableServers,
     Agents,
     Config,
     /// Writes one key, or takes it away.
@@ -312,6 +314,8 @@ pub(crate) enum Reply {
         files: Vec<String>,
     },
     Backends(Vec<Backend>),
+    /// How many there are.
+    ImportableServers(usize),
     Agents(AgentFiles),
     Config(Vec<ConfigValue>),
     Trust(Box<Trust>),

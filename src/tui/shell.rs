@@ -371,6 +371,7 @@ impl Shell {
             | Request::Files { .. }
             | Request::Workflow(_)
             | Request::Backends
+            | Request::ImportableServers
             | Request::Agents
             | Request::Config
             | Request::SetConfig { .. }

@@ -6,7 +6,9 @@ use super::keymap::{Action, Context};
 use super::model::{Focus, Model, Overlay, View, Window};
 use super::msg::{Msg, Reply, Request};
 use super::world::{Link, Stale};
-use super::{act, composer, confirm, decide, help, mouse, notice, panel, picker, review, session, sessions, settings};
+use super::{
+    act, composer, confirm, decide, help, mouse, notice, panel, picker, review, session, sessions, settings, welcome,
+};
 use crate::api::event::{Event, Live, Payload};
 use crate::api::session::Session;
 
@@ -164,6 +166,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             let missing = model.world.list(sessions);
             let mut requests = settle(model);
             requests.extend(missing.into_iter().map(Request::Read));
+            requests.extend(welcome::wants_servers(model).then_some(Request::ImportableServers));
             requests
         }
         Reply::Moved(moved) => {
@@ -193,6 +196,10 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
         Reply::Backends(backends) => {
             model.world.backends = Some(backends);
             picker::backends_came(model)
+        }
+        Reply::ImportableServers(count) => {
+            model.world.importable_servers = Some(count);
+            Vec::new()
         }
         Reply::Agents(files) => {
             model.world.agents = files.agents;

@@ -11,6 +11,7 @@ use super::msg::Request;
 use super::{bar, composer, login};
 use crate::api::project::{Backend, ListedBy};
 use crate::look::line::{Line, Tone, one_line, table};
+use crate::look::status;
 
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,11 @@ struct Row {
 /// Whether there is nothing to list, and that is known.
 pub(crate) fn is_shown(model: &Model) -> bool {
     model.view == View::Sessions && model.world.is_listed && model.world.sessions.is_empty()
+}
+
+/// Whether it is not known yet what a person who begins could bring along.
+pub(crate) fn wants_servers(model: &Model) -> bool {
+    is_shown(model) && model.world.importable_servers.is_none()
 }
 
 /// Whether somebody could do a task.
@@ -128,7 +134,7 @@ fn rows(model: &Model) -> Vec<Row> {
     rows.push(text(Line::new().strong("Who can work")));
     rows.extend(agents.into_iter().map(text));
     rows.push(text(Line::new()));
-    rows.extend(untrusted(model).into_iter().chain(tour(model)).map(text));
+    rows.extend(untrusted(model).into_iter().chain(importable(model)).chain(tour(model)).map(text));
     rows
 }
 
@@ -160,7 +166,7 @@ fn agent(backend: &Backend) -> Vec<Line> {
             (None, Some(warning)) => Line::toned(Tone::Warn, one_line(warning)),
             (None, None) => Line::new().dim(match (backend.listed_by, backend.models.len()) {
                 (_, 0) | (ListedBy::Table, _) => "installed".to_owned(),
-                (ListedBy::Agent | ListedBy::Configuration, models) => crate::look::status::count(models, "model"),
+                (ListedBy::Agent | ListedBy::Configuration, models) => status::count(models, "model"),
             }),
         },
         (Some(_), None, Some(install)) => Line::new().dim("not installed: ").plain(one_line(install)),
@@ -199,4 +205,11 @@ fn untrusted(model: &Model) -> Option<Line> {
         let head = Line::toned(Tone::Warn, "This repository asks for more than it gets: ");
         head.with(Tone::Accent, "/trust").dim(" shows what, and agrees")
     })
+}
+
+/// What the person has elsewhere and could have here.
+fn importable(model: &Model) -> Option<Line> {
+    let count = model.world.importable_servers.filter(|count| *count > 0)?;
+    let head = Line::new().plain(format!("Your agents have {}: ", status::count(count, "MCP server")));
+    Some(head.with(Tone::Accent, "coppice mcp import").dim(" lists what sessions can use"))
 }

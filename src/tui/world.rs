@@ -31,6 +31,8 @@ pub(crate) struct World {
     pub(crate) activity: HashMap<String, Activity>,
     /// `None` until they were asked for.
     pub(crate) backends: Option<Vec<Backend>>,
+    /// How many MCP servers of the agent programs can be imported; asked for where there are no sessions.
+    pub(crate) importable_servers: Option<usize>,
     pub(crate) agents: Vec<AgentFile>,
     pub(crate) skills: Vec<SkillFile>,
     pub(crate) config: Vec<ConfigValue>,

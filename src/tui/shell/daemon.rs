@@ -251,6 +251,7 @@ fn kind(request: &Request) -> Kind<'_> {
         | Request::Files { .. }
         | Request::Workflow(_)
         | Request::Backends
+        | Request::ImportableServers
         | Request::Agents
         | Request::Config
         | Request::Trust
@@ -304,6 +305,7 @@ fn doing(request: &Request) -> &'static str {
         Request::Review(_) => "keep the comment",
         Request::Files { .. } => "list the files",
         Request::Backends => "look for agents",
+        Request::ImportableServers => "look for MCP servers",
         Request::Agents => "read the agents",
         Request::Config => "read the settings",
         Request::SetConfig { .. } => "change the setting",

@@ -105,6 +105,23 @@ fn with_some_agents_narrow_and_a_wish_of_the_repository() {
 }
 
 #[test]
+fn servers_of_the_agents_are_offered_where_there_are_some() {
+    let mut model = empty(BROAD, some());
+    let asked = update(&mut model, Msg::Reply(Reply::Sessions(Vec::new())));
+    assert!(asked.contains(&Request::ImportableServers), "{asked:?}");
+    update(&mut model, Msg::Reply(Reply::ImportableServers(0)));
+    assert!(!screen(&mut model).contains("MCP"));
+    update(&mut model, Msg::Reply(Reply::ImportableServers(2)));
+    let shown = screen(&mut model);
+    assert!(
+        shown.contains("Your agents have 2 MCP servers: coppice mcp import lists what sessions can use"),
+        "{shown}"
+    );
+    let asked = update(&mut model, Msg::Reply(Reply::Sessions(Vec::new())));
+    assert!(!asked.contains(&Request::ImportableServers), "{asked:?}");
+}
+
+#[test]
 fn without_any_agent_wide_and_narrow() {
     let none = || vec![absent("claude", "@anthropic-ai/claude-code"), absent("codex", "@openai/codex")];
     let mut model = empty(BROAD, none());

@@ -5,6 +5,7 @@ use super::{Desk, END, PAGE};
 use crate::api::agent::AgentPlace;
 use crate::api::error::{Error, ErrorKind};
 use crate::api::event::{Event, RawEvent};
+use crate::api::import::{ImportState, ListServers};
 use crate::api::project::{
     BackendQuery, ConfigQuery, ConfigScope, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, Place, Project,
     SetConfig,
@@ -91,6 +92,11 @@ impl Desk {
             }
             Request::Files { session } => self.files(to, session).await?,
             Request::Backends => Reply::Backends(to.models(&self.backends()).await?.items),
+            Request::ImportableServers => {
+                let found = to.importable_servers(&ListServers { cwd: Some(self.cwd.clone()) }).await?;
+                let ready = found.servers.iter().filter(|server| server.state == ImportState::Ready);
+                Reply::ImportableServers(ready.count())
+            }
             Request::Agents => Reply::Agents(to.agent_files(&AgentPlace { cwd: Some(self.cwd.clone()) }).await?),
             Request::Config => Reply::Config(self.config(to).await?),
             Request::SetConfig { key, value, scope } => self.set_config(to, key, value, scope).await?,
