@@ -17,6 +17,7 @@ mod freeze;
 pub mod hold;
 pub mod launch;
 pub mod lease;
+pub mod listed_path;
 pub mod mode;
 #[cfg(target_os = "linux")]
 mod namespace;

@@ -11,7 +11,7 @@ mod variables;
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +31,7 @@ use crate::id::SessionId;
 use crate::permission::guard::TREE_SECRETS;
 use crate::permission::{Hold, Level, Places};
 use crate::sandbox::cage::{Cage, Isolation, Network};
+use crate::sandbox::listed_path::WritablePlaces;
 use crate::sandbox::proxy::{self, Proxy};
 use crate::sandbox::support::Support;
 
@@ -104,7 +105,7 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
         tokio::task::spawn_blocking(move || create_caches(&caches, crates.as_ref())).await.ok();
     }
     let own = Own::make(shared, subject).map_err(failure)?;
-    create_backend_paths(&subject.settings.config, subject.spec, &env)?;
+    create_backend_paths(shared, &subject.settings.config, subject.spec, &env)?;
     let hosts = hosts(sandbox, subject.spec, subject.role, &env);
     let proxy = match &hosts {
         Some(hosts) => Some(proxy::start(hosts.clone()).await.map_err(no_proxy)?),
@@ -335,13 +336,27 @@ fn backend_paths(config: &Config, spec: &Spec, env: &Environment) -> Vec<PathBuf
 
 /// Makes the directories that a backend may write: what is missing cannot be opened, and its program cannot make it in a
 /// directory that is closed. A name with an extension is a file, which only the program can make.
-fn create_backend_paths(config: &Config, spec: &Spec, env: &Environment) -> Result<(), Failure> {
-    let missing = backend_paths(config, spec, env).into_iter();
-    for path in missing.filter(|path| path.extension().is_none() && path.symlink_metadata().is_err()) {
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&path);
-        made.map_err(|source| failure(Fault::File { act: "create", path, source }))?;
+fn create_backend_paths(shared: &Shared, config: &Config, spec: &Spec, env: &Environment) -> Result<(), Failure> {
+    let own = [Some(shared.data.as_path()), shared.settings.user_file.parent()];
+    let own: Vec<_> = own.into_iter().flatten().collect();
+    let (paths, caches) = (backend_paths(config, spec, env), named(&config.sandbox.caches, env));
+    if let Some(path) = paths.iter().chain(&caches).find(|path| own.iter().any(|own| holds_either(own, path))) {
+        let message = format!("`{}` holds files of Coppice's own, which no agent may write", path.display());
+        let hint = "take it out of `paths` or `sandbox.caches` in config.toml, then run `coppice resume`";
+        return Err(Failure::new(FailureKind::Setup, message).with_hint(hint));
+    }
+    let missing = paths.iter().filter(|path| path.extension().is_none() && path.symlink_metadata().is_err());
+    let writable = WritablePlaces::find(&[paths.as_slice(), &caches].concat());
+    for path in missing {
+        let made = writable.make_directory(path);
+        made.map_err(|source| failure(Fault::File { act: "create", path: path.clone(), source }))?;
     }
     Ok(())
+}
+
+/// Whether one of two paths is below the other, or the same.
+fn holds_either(one: &Path, other: &Path) -> bool {
+    one.starts_with(other) || other.starts_with(one)
 }
 
 /// Paths of a configuration. A relative one would be one of the agent's own.

@@ -21,6 +21,7 @@ use super::super::fault::Fault;
 use super::super::prepare::failure;
 use super::super::shared::Shared;
 use super::super::spawn::{Kept, Supervised};
+use super::registries;
 use super::variables::{self, Private};
 use super::{backend_environment, backend_paths, create_backend_paths, hosts, listed, no_proxy, places};
 
@@ -41,7 +42,9 @@ pub(in super::super) async fn compose_question(
     role: Access,
     env: Environment,
 ) -> Result<ConfinedQuestion, Failure> {
-    let env = backend_environment(shared, env, spec).await?;
+    let mut env = backend_environment(shared, env, spec).await?;
+    // It installs nothing.
+    registries::withhold_tokens(&mut env);
     match (config.sandbox.level, spec.confined_by) {
         (Level::Workspace | Level::Restricted, ConfinedBy::Coppice) => {}
         // A program that confines its own commands is given none for a question.
@@ -55,7 +58,7 @@ pub(in super::super) async fn compose_question(
         fs::create_dir_all(path)
             .map_err(|source| failure(Fault::File { act: "create", path: path.clone(), source }))?;
     }
-    create_backend_paths(config, spec, &env)?;
+    create_backend_paths(shared, config, spec, &env)?;
     let hosts = hosts(&config.sandbox, spec, role, &env);
     let proxy = match &hosts {
         Some(hosts) => Some(proxy::start(hosts.clone()).await.map_err(no_proxy)?),

@@ -2,7 +2,7 @@
 //!
 //! A rule is made for what a path leads to when the command starts, and stays with it. A listed path that is itself a
 //! symbolic link gets none: where it leads must be listed too, so that a link to somewhere secret opens nothing. Links
-//! on the way to a path are followed.
+//! on the way to a path are followed unless they lie in a place that may be written.
 
 use std::error::Error;
 use std::io;
@@ -14,11 +14,12 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, NetPort, PathBeneath,
     RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::fs::FileType;
 
 use crate::permission::Hold;
 use crate::sandbox::cage::{Cage, Network};
 use crate::sandbox::hold::Files;
+use crate::sandbox::listed_path::WritablePlaces;
 use crate::sandbox::support::{Landlock, NEEDED, NEEDED_FOR_PORTS};
 
 /// The newest rights that are tried out; an older kernel leaves out what it does not know.
@@ -62,7 +63,8 @@ pub(in crate::sandbox) fn hold(files: &Files) -> io::Result<()> {
     };
     let held = || {
         let rules = listed(files.read.as_deref().unwrap_or_default(), &files.write);
-        let mut rules = rules.map(|(path, access)| (path, access & handled));
+        let places = WritablePlaces::find(&files.write);
+        let mut rules = rules.map(|(path, access)| (places.open(path), access & handled));
         let mut ruleset = handling(handled)?;
         if files.read.is_some() {
             ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN))?.scope(Scope::from_all(KNOWN))?;
@@ -98,7 +100,9 @@ fn restrict(cage: &Cage) -> Result<RestrictionStatus, RulesetError> {
     if let Network::Ports(_) = cage.network {
         ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN))?;
     }
-    let mut ruleset = listed(&cage.read, &cage.write).try_fold(ruleset.create()?, allow)?;
+    let places = WritablePlaces::find(&cage.write);
+    let mut rules = listed(&cage.read, &cage.write).map(|(path, access)| (places.open(path), access));
+    let mut ruleset = rules.try_fold(ruleset.create()?, allow)?;
     if let Network::Ports(ports) = &cage.network {
         let rules = ports.iter().map(|port| Ok::<_, RulesetError>(NetPort::new(*port, AccessNet::ConnectTcp)));
         ruleset = ruleset.add_rules(rules)?;
@@ -106,19 +110,15 @@ fn restrict(cage: &Cage) -> Result<RestrictionStatus, RulesetError> {
     ruleset.restrict_self()
 }
 
-fn allow(ruleset: RulesetCreated, (path, access): (&Path, BitFlags<AccessFs>)) -> Result<RulesetCreated, RulesetError> {
-    match open_itself(path) {
+fn allow(
+    ruleset: RulesetCreated,
+    (place, access): (Option<(OwnedFd, FileType)>, BitFlags<AccessFs>),
+) -> Result<RulesetCreated, RulesetError> {
+    match place {
         Some((file, FileType::Directory)) => ruleset.add_rule(PathBeneath::new(file, access)),
         Some((_, FileType::Symlink)) | None => Ok(ruleset),
         Some((file, _)) => ruleset.add_rule(PathBeneath::new(file, access & AccessFs::from_file(KNOWN))),
     }
-}
-
-/// A handle to what is at the path, be it a link; `None` when there is nothing.
-pub(in crate::sandbox) fn open_itself(path: &Path) -> Option<(OwnedFd, FileType)> {
-    let file = open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    let kind = FileType::from_raw_mode(fstat(&file).ok()?.st_mode);
-    Some((file, kind))
 }
 
 /// The number that the kernel gave, from below the crate's own layers.

@@ -22,7 +22,8 @@ use super::Surroundings;
 use super::call::{Depth, make_read_only};
 use super::plan::{ListedPlaces, MountPoint, PlaceAccess, ViewStep};
 use crate::sandbox::cage::Cage;
-use crate::sandbox::confine::rules::{DEVICES, open_itself};
+use crate::sandbox::confine::rules::DEVICES;
+use crate::sandbox::listed_path::WritablePlaces;
 
 /// Mounted anew, whatever is there outside.
 const PROCESSES: &str = "/proc";
@@ -69,6 +70,7 @@ pub(super) fn build(cage: &Cage, around: &Surroundings<'_>) -> io::Result<()> {
 
 fn find_places(cage: &Cage, around: &Surroundings<'_>) -> io::Result<ListedPlaces<Source>> {
     let mut listed = ListedPlaces::default();
+    let writable = WritablePlaces::find(&cage.write);
     let read = cage.read.iter().map(|path| (path.as_path(), PlaceAccess::Read));
     let write = cage.write.iter().map(|path| (path.as_path(), PlaceAccess::Write));
     let devices = DEVICES.iter().map(|path| (Path::new(path), PlaceAccess::Write));
@@ -76,7 +78,7 @@ fn find_places(cage: &Cage, around: &Surroundings<'_>) -> io::Result<ListedPlace
     let is_own = |path: &Path| path == Path::new(PROCESSES) || path == Path::new(SHARED_MEMORY);
     for (path, access) in read.chain(write).chain(devices).chain(streams).filter(|(path, _)| !is_own(path)) {
         note_links(path, &mut listed);
-        match open_itself(path) {
+        match writable.open(path) {
             None | Some((_, FileType::Symlink)) => {}
             Some((handle, kind)) => {
                 let real = fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()))?;
@@ -84,7 +86,7 @@ fn find_places(cage: &Cage, around: &Surroundings<'_>) -> io::Result<ListedPlace
             }
         }
     }
-    show_temporary_files(cage, around, &mut listed);
+    show_temporary_files(cage, around, &writable, &mut listed);
     for path in around.empty.iter().copied().chain(EXPECTED.iter().map(Path::new)) {
         note_links(path, &mut listed);
         if let Ok(real) = path.canonicalize()
@@ -97,11 +99,16 @@ fn find_places(cage: &Cage, around: &Surroundings<'_>) -> io::Result<ListedPlace
 }
 
 /// Shows the directory for temporary files at `/tmp` too, unless something is listed there, above or below.
-fn show_temporary_files(cage: &Cage, around: &Surroundings<'_>, listed: &mut ListedPlaces<Source>) {
+fn show_temporary_files(
+    cage: &Cage,
+    around: &Surroundings<'_>,
+    writable: &WritablePlaces,
+    listed: &mut ListedPlaces<Source>,
+) {
     // The shared memory of these namespaces is another directory than the one of that name outside.
     let own = around.temporary.filter(|path| *path != Path::new(SHARED_MEMORY));
     let own = own.filter(|path| cage.write.iter().any(|listed| listed == path));
-    if let Some((handle, kind @ FileType::Directory)) = own.and_then(open_itself)
+    if let Some((handle, kind @ FileType::Directory)) = own.and_then(|path| writable.open(path))
         && let Ok(at) = Path::new(TEMPORARY).canonicalize()
         && !listed.places.keys().any(|place| place.starts_with(&at) || at.starts_with(place))
     {
