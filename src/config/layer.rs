@@ -7,6 +7,7 @@ use toml_edit::{Document, Item, TableLike};
 
 use super::error::{ConfigError, Place};
 use super::key::{self, Authority, Key};
+use super::project_env::names_settings;
 use super::value::{Value, one_line};
 
 /// How much of an unknown key an error repeats.
@@ -123,6 +124,7 @@ impl Reader<'_> {
         if let Some(key) = key::find(&path) {
             allowed(key, &path, self.origin.kind, &place)?;
             let value = key.kind.read(item).map_err(|found| invalid(key, &path, place.clone(), found))?;
+            self.refuse_settings_directory(&path, &value, &place)?;
             self.entries.push(Entry { path, value, place, authority: key.authority });
             return Ok(());
         }
@@ -137,6 +139,15 @@ impl Reader<'_> {
                 found: format!("a value of type {}", item.type_name()),
             }),
             Some(_) | None => Err(unknown(&path, place)),
+        }
+    }
+
+    /// Nobody but a person says where the programs find that person's settings.
+    fn refuse_settings_directory(&self, path: &str, value: &Value, place: &Place) -> Result<(), ConfigError> {
+        let (LayerKind::Repository, Value::Variables(variables)) = (self.origin.kind, value) else { return Ok(()) };
+        match variables.keys().find(|name| names_settings(name)) {
+            Some(name) => Err(ConfigError::Personal { place: place.clone(), key: format!("{path}.{name}") }),
+            None => Ok(()),
         }
     }
 

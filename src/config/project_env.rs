@@ -22,9 +22,15 @@ const RESERVED: &[&str] = &[
     "GITHUB_TOKEN",
 ];
 
+/// Names that say where a program finds the user's settings and login. Files in such a directory can change after somebody
+/// agreed to the name, and some of them are commands.
+const SETTINGS_DIRECTORIES: &[&str] =
+    &["CLAUDE_CONFIG_DIR", "CLAUDE_SECURESTORAGE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"];
+
 /// The rule about names, for errors.
 pub(super) const RESERVED_TEXT: &str = "none of them reserved (`PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TMPDIR`, \
-    `ENV`, `BASH_ENV`, `SHELLOPTS`, `BASHOPTS`, `LD_*`, `DYLD_*`, `GIT_*`, `COPPICE_*`, `GITHUB_TOKEN`)";
+    `ENV`, `BASH_ENV`, `SHELLOPTS`, `BASHOPTS`, `LD_*`, `DYLD_*`, `GIT_*`, `COPPICE_*`, `GITHUB_TOKEN`, \
+    `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `GEMINI_CLI_HOME`)";
 
 /// What the programs of a project get of the user's own set-up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,13 +65,18 @@ pub(super) fn is_pass_pattern(pattern: &str) -> bool {
     is_settable(pattern.strip_suffix('*').unwrap_or(pattern))
 }
 
+/// Whether a variable leads a program to the user's own settings.
+pub(super) fn names_settings(name: &str) -> bool {
+    SETTINGS_DIRECTORIES.contains(&name)
+}
+
 fn is_variable(name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.chars().next().is_some_and(|first| !first.is_ascii_digit()) && name.chars().all(is_part)
 }
 
 fn is_reserved(name: &str) -> bool {
-    RESERVED.iter().any(|pattern| matches_pattern(pattern, name))
+    names_settings(name) || RESERVED.iter().any(|pattern| matches_pattern(pattern, name))
 }
 
 fn matches_pattern(pattern: &str, name: &str) -> bool {
@@ -102,6 +113,7 @@ mod tests {
             "COPPICE_HOME",
             "GITHUB_TOKEN",
             "BASH_ENV",
+            "CODEX_HOME",
         ] {
             assert!(!is_pass_pattern(pattern), "{pattern}");
         }

@@ -243,6 +243,9 @@ fn a_repository_chooses_nothing_for_a_person() {
         ("notify.command = [\"evil\"]", "notify.command"),
         // Whoever chooses it gets the token.
         ("github.api_url = \"https://evil.example\"", "github.api_url"),
+        // The files there can change after consent, and some of them are commands.
+        ("backends.claude.env = { CLAUDE_CONFIG_DIR = \"/repo/x\" }", "backends.claude.env.CLAUDE_CONFIG_DIR"),
+        ("backends.codex.env = { CODEX_HOME = \"/repo/x\" }", "backends.codex.env.CODEX_HOME"),
     ] {
         let expected = format!(
             "/repo/.coppice/config.toml:1: `{key}` is for each person to choose and cannot be set by a repository"
