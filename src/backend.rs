@@ -30,6 +30,7 @@ pub mod registry;
 pub mod spec;
 mod state;
 pub mod transport;
+pub(crate) mod user_file;
 mod user_instructions;
 pub mod user_login;
 pub(crate) mod user_setup;

@@ -35,6 +35,7 @@ use crate::backend::claude::client::{Client, Opening, Wishes};
 pub(crate) use crate::backend::claude::home::user_main;
 use crate::backend::claude::login::Keeper;
 use crate::backend::claude::user_settings::UserSettings;
+pub(crate) use crate::backend::claude::user_settings::find_settings_error;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::key_helper::KeyHelper;

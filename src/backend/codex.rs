@@ -24,6 +24,7 @@ mod text;
 mod thread;
 mod turn;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -80,7 +81,11 @@ pub(crate) fn config_file(env: &[(String, String)]) -> Option<PathBuf> {
 /// Why the user's configuration cannot be read, with its place; reads a file.
 pub(crate) fn find_config_error(env: &[(String, String)]) -> Option<String> {
     let path = config_file(env)?;
-    login::find_syntax_error(&read_in_home(env, CONFIG)).map(|error| format!("{}:{error}", path.display()))
+    match std::fs::read_to_string(&path) {
+        Ok(text) => login::find_syntax_error(&text).map(|error| format!("{}:{error}", path.display())),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
+        Err(error) => Some(format!("{}: {error}", path.display())),
+    }
 }
 
 /// A file of Codex's home; one that is missing is empty.

@@ -36,6 +36,7 @@ use crate::backend::spec::{
     StopLadder, Todos, ToolList, Transport, Version, Versions,
 };
 use crate::backend::transport::spawn::SpawnRequest;
+use crate::backend::user_file;
 use crate::backend::user_login::cloud_files;
 use crate::backend::{Launch, Native, Purpose, ServedTool, acp, install, posture};
 use crate::permission::Posture;
@@ -248,6 +249,11 @@ fn home_dir(launch: &Launch) -> AgentDir {
             AgentDir::below(&launch.state_dir, &format!("gemini-aside-{:016x}", u64::from_be_bytes(random)))
         }
     }
+}
+
+/// Why the user's settings cannot be read, with their place; reads a file.
+pub(crate) fn find_settings_error(env: &[(String, String)]) -> Option<String> {
+    user_file::read_json(&users_dir(env).join("settings.json")).err()
 }
 
 /// Where the user's own CLI keeps its files.

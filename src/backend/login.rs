@@ -3,6 +3,7 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::backend::failure::Failure;
 use crate::backend::spec::{Spec, Transport};
 use crate::backend::{claude, codex, gemini};
 
@@ -28,11 +29,47 @@ pub(crate) fn named_variables(spec: &Spec, env: &[(String, String)]) -> Vec<Stri
     }
 }
 
-/// Why a program could not read the user's configuration, with its place; reads files.
-pub(crate) fn find_config_error(spec: &Spec, env: &[(String, String)]) -> Option<String> {
-    match spec.transport {
-        Transport::Codex => codex::find_config_error(&with_own(spec, env)),
-        Transport::Claude | Transport::Gemini | Transport::Acp => None,
+/// A file of the user's own configuration that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConfigError {
+    /// Its path, the line and column where there is one, and why.
+    pub(crate) message: String,
+    pub(crate) effect: ConfigErrorEffect,
+}
+
+/// What becomes of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConfigErrorEffect {
+    /// The program refuses to work.
+    Refused,
+    /// They work without the login and the model that it may name.
+    Ignored,
+}
+
+/// Why a program could not read the user's configuration; reads files.
+pub(crate) fn find_config_error(spec: &Spec, env: &[(String, String)]) -> Option<ConfigError> {
+    let env = with_own(spec, env);
+    let (message, effect) = match spec.transport {
+        Transport::Claude => (claude::find_settings_error(&env)?, ConfigErrorEffect::Ignored),
+        Transport::Codex => (codex::find_config_error(&env)?, ConfigErrorEffect::Refused),
+        Transport::Gemini => (gemini::find_settings_error(&env)?, ConfigErrorEffect::Ignored),
+        Transport::Acp => return None,
+    };
+    Some(ConfigError { message, effect })
+}
+
+/// A failed login in the light of settings that cannot be read, which may hold it.
+pub(crate) fn explain_auth_failure(failure: Failure, spec: &Spec, env: &[(String, String)]) -> Failure {
+    match find_config_error(spec, env) {
+        Some(ConfigError { message, effect: ConfigErrorEffect::Ignored }) => Failure {
+            message: format!("{}; {message}, so its settings are not used", failure.message),
+            hint: format!(
+                "correct that file if your login is in it, and run `coppice resume`; otherwise {}",
+                failure.hint
+            ),
+            ..failure
+        },
+        Some(ConfigError { effect: ConfigErrorEffect::Refused, .. }) | None => failure,
     }
 }
 

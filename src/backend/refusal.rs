@@ -24,8 +24,38 @@ pub struct Sandbox<'a> {
 /// Directories below the home directory that hold the files of many programs.
 const SHARED: &[&str] = &[".local/share", ".local/state", ".local/lib", ".local", ".cache", ".config"];
 
-/// Directories of keys, which nobody is advised to open.
-const KEYS: &[&str] = &[".ssh", ".gnupg", ".aws", ".kube", ".docker", ".password-store"];
+/// What holds keys, or runs in the user's own shells, which nobody is advised to open. An agent may have written the message.
+const KEYS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".password-store",
+    ".netrc",
+    ".git-credentials",
+    ".gitconfig",
+    ".config/git",
+    ".config/gh",
+    ".config/gcloud",
+    ".config/coppice",
+    ".npmrc",
+    ".pypirc",
+    ".cargo",
+    ".mozilla",
+    ".local/bin",
+    ".config/autostart",
+    ".config/systemd",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+];
 
 /// What programs say when the kernel refuses something, in lower case.
 const DENIED: &[&str] = &[
@@ -119,8 +149,14 @@ enum Access {
 /// The line of the configuration that opens a path.
 fn hint(path: &Path, access: Access, sandbox: Sandbox<'_>) -> String {
     let below_home = path.strip_prefix(sandbox.home).ok();
-    if below_home.is_some_and(|rest| KEYS.iter().any(|keys| rest.starts_with(keys))) {
-        return "this directory holds keys: pass the agent what it needs by `[backends.NAME] env`".to_owned();
+    let is_within = |keys: &&&str| below_home.is_some_and(|rest| rest.starts_with(keys));
+    if KEYS.iter().any(|keys| is_within(&keys)) {
+        return "keys or programs of yours are there: pass the agent what it needs by `[backends.NAME] env`".to_owned();
+    }
+    // Above the home, or where Coppice keeps its own files.
+    let is_own = sandbox.limits.hidden.iter().any(|own| path.starts_with(own) || own.starts_with(path));
+    if sandbox.home.starts_with(path) && sandbox.home != path || is_own || is_system(path) {
+        return "this place stays closed to agents; an agent that needs it cannot work in the sandbox".to_owned();
     }
     let open = match below_home {
         Some(rest) if rest.as_os_str().is_empty() => {
@@ -138,6 +174,11 @@ fn hint(path: &Path, access: Access, sandbox: Sandbox<'_>) -> String {
     };
     let listed: Vec<String> = present.iter().chain([&open]).map(|path| format!("\"{path}\"")).collect();
     format!("add `{key} = [{}]` below `[{table}]` in config.toml, then run `coppice resume`", listed.join(", "))
+}
+
+/// What belongs to the system or shows processes.
+fn is_system(path: &Path) -> bool {
+    ["/proc", "/sys", "/dev", "/run", "/etc", "/root", "/boot"].iter().any(|place| path.starts_with(place))
 }
 
 /// The directory of one program among those that many share.
@@ -168,8 +209,11 @@ fn paths_in(line: &str) -> Vec<PathBuf> {
     let is_edge = |c: char| c.is_whitespace() || ['(', ')', '[', ']', ',', ';', '='].contains(&c);
     let words = pieces.iter().step_by(2).flat_map(|piece| piece.split(is_edge));
     let words = words.filter(|word| word.starts_with('/')).map(|word| word.trim_end_matches([':', '.', ',']));
-    let is_plain =
-        |path: &PathBuf| path.components().count() > 1 && !path.components().any(|part| part == Component::ParentDir);
+    // What the configuration would read in another way than it is written is no path for a hint.
+    let is_spelled = |path: &PathBuf| path.to_string_lossy().chars().all(|c| c != '\\' && !c.is_control());
+    let is_plain = |path: &PathBuf| {
+        path.components().count() > 1 && !path.components().any(|part| part == Component::ParentDir) && is_spelled(path)
+    };
     quoted.chain(words).map(PathBuf::from).filter(is_plain).collect()
 }
 
@@ -184,6 +228,7 @@ mod tests {
         let limits = Limits {
             read: ["/usr", "/bin", "/etc", "/home/u/.local/bin"].map(PathBuf::from).to_vec(),
             write: ["/data/sessions/1/tmp"].map(PathBuf::from).to_vec(),
+            hidden: vec!["/coppice/data".into()],
             ..Limits::default()
         };
         let sandbox = Sandbox {
@@ -217,7 +262,6 @@ mod tests {
             ("/bin/sh: 1: cannot create /home/u/out: Permission denied", "~/out", "~/out"),
             ("mkdir: cannot create directory ‘/home/u/.x’: Permission denied", "~/.x", "~/.x"),
             ("warming up\nEPERM: operation not permitted, rename '/var/lib/x/a'\nbye", "/var/lib/x/a", "/var/lib/x/a"),
-            ("cannot create /home/u/.local/bin/x: Read-only file system", "~/.local/bin/x", "~/.local/bin"),
         ] {
             let expected = (
                 format!("the sandbox keeps the agent from writing `{path}`"),
@@ -271,6 +315,7 @@ mod tests {
             "ENOENT: no such file or directory, open '/home/u/.absent'",
             "/usr/bin/agent: permission denied by the service",
             "the file /home/u/.x was read",
+            "EACCES: permission denied, mkdir '/home/u/\\u002essh/x'",
         ] {
             assert_eq!(explain(said), None, "{said}");
         }
@@ -278,8 +323,17 @@ mod tests {
 
     #[test]
     fn nobody_is_advised_to_open_keys_or_the_whole_home() {
-        for said in ["EACCES: permission denied, mkdir '/home/u/.ssh/x'", "EACCES: permission denied, mkdir '/home/u'"]
-        {
+        for said in [
+            "EACCES: permission denied, mkdir '/home/u/.ssh/x'",
+            "EACCES: permission denied, mkdir '/home/u'",
+            "EACCES: permission denied, mkdir '/home'",
+            "EACCES: permission denied, open '/home/u/.netrc'",
+            "EACCES: permission denied, open '/home/u/.config/gh/hosts.yml'",
+            "EACCES: permission denied, open '/home/u/.bashrc'",
+            "EACCES: permission denied, mkdir '/coppice/data/x'",
+            "EACCES: permission denied, mkdir '/coppice'",
+            "EACCES: permission denied, mkdir '/proc/self/root/home/u/.ssh/x'",
+        ] {
             let (_, hint) = explain(said).unwrap();
             assert!(!hint.contains("config.toml"), "{said}: {hint}");
         }

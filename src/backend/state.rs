@@ -10,6 +10,7 @@ use crate::backend::Launch;
 use crate::backend::agent_dir::{AgentDir, PRIVATE};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::StateDirectory;
+use crate::backend::user_file;
 
 /// No login or settings file is nearly as long.
 const COPY_LIMIT: u64 = 4 * 1024 * 1024;
@@ -17,8 +18,9 @@ const COPY_LIMIT: u64 = 4 * 1024 * 1024;
 /// Makes the agent's directories in the session's state, and returns what has to be readable behind the links in them.
 pub(crate) fn prepare(launch: &Launch) -> Result<Vec<PathBuf>, Failure> {
     let mut readable = Vec::new();
+    let writable = launch.confines.limits.as_ref().map_or(&[][..], |limits| &limits.write);
     for directory in &launch.spec.state_directories {
-        let made = prepare_directory(&launch.state_dir, directory, &launch.env, &mut readable);
+        let made = prepare_directory(&launch.state_dir, directory, &launch.env, writable, &mut readable);
         made.map_err(|error| {
             let message =
                 format!("failed to prepare `{}` of backend `{}`: {error}", directory.variable, launch.spec.name);
@@ -32,15 +34,22 @@ fn prepare_directory(
     state_dir: &Path,
     directory: &StateDirectory,
     env: &[(String, String)],
+    writable: &[PathBuf],
     readable: &mut Vec<PathBuf>,
 ) -> io::Result<()> {
     let own = AgentDir::below(state_dir, &directory.variable);
     own.make()?;
     let Some(user) = user_directory(directory, env) else { return Ok(()) };
+    let is_writable = writable.iter().any(|place| user.starts_with(place) || place.starts_with(&user));
     for name in &directory.copied {
-        copy_if_newer(&user.join(name), &own, name)?;
+        // The user's own links count; those that an agent may have made do not.
+        let source = if is_writable { AgentDir::fixed(user.clone()).open(name) } else { open_users(&user.join(name)) };
+        if let Some(source) = source? {
+            copy_if_newer(source, &own, name)?;
+        }
     }
-    for name in &directory.linked {
+    // The agent would choose where these lead.
+    for name in directory.linked.iter().filter(|_| !is_writable) {
         if let Ok(target) = user.join(name).canonicalize() {
             own.link(name, &target)?;
             readable.push(target);
@@ -59,18 +68,21 @@ fn user_directory(directory: &StateDirectory, env: &[(String, String)]) -> Optio
     })
 }
 
+/// A file of the user's, wherever links lead; not every user has every file.
+fn open_users(path: &Path) -> io::Result<Option<File>> {
+    match user_file::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Copies a file unless the agent has a newer one, such as a login that it renewed.
-fn copy_if_newer(from: &Path, own: &AgentDir, name: &str) -> io::Result<()> {
-    let source = match File::open(from) {
-        Ok(file) => file,
-        // Not every user has every file.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
-        Err(error) => return Err(error),
-    };
+fn copy_if_newer(source: File, own: &AgentDir, name: &str) -> io::Result<()> {
     let found = source.metadata()?;
     // What the agent put in its place, if it is no plain file, is replaced.
     let present = own.open(name).ok().flatten().and_then(|file| file.metadata().ok()?.modified().ok());
-    if !found.is_file() || present.is_some_and(|present| found.modified().is_ok_and(|time| time <= present)) {
+    if present.is_some_and(|present| found.modified().is_ok_and(|time| time <= present)) {
         return Ok(());
     }
     let mut bytes = Vec::new();
@@ -90,6 +102,7 @@ mod tests {
         place: tempfile::TempDir,
         directory: StateDirectory,
         env: Vec<(String, String)>,
+        writable: Vec<PathBuf>,
     }
 
     impl Case {
@@ -104,7 +117,7 @@ mod tests {
                 linked: vec!["tools".to_owned(), "absent".to_owned()],
             };
             let env = vec![("HOME".to_owned(), place.path().join("home").to_str().unwrap().to_owned())];
-            let case = Self { place, directory, env };
+            let case = Self { place, directory, env, writable: Vec::new() };
             case.login("home/.agent", "first", 0);
             case
         }
@@ -126,7 +139,7 @@ mod tests {
         /// Prepares the directory; returns what is behind its links, and the login in it.
         fn prepare(&self) -> (Vec<PathBuf>, String) {
             let mut readable = Vec::new();
-            prepare_directory(&self.path("state"), &self.directory, &self.env, &mut readable).unwrap();
+            prepare_directory(&self.path("state"), &self.directory, &self.env, &self.writable, &mut readable).unwrap();
             (readable, fs::read_to_string(self.path("state/AGENT_HOME/a/login.json")).unwrap())
         }
     }
@@ -153,6 +166,23 @@ mod tests {
         symlink(case.path("victim"), &copy).unwrap();
         assert_eq!(case.prepare().1, "first");
         assert_eq!(fs::read_to_string(case.path("victim")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn links_in_a_directory_that_agents_write_lead_nowhere() {
+        let mut case = Case::new();
+        case.login("secret", "key", 20);
+        let login = case.path("home/.agent/a/login.json");
+        fs::remove_file(&login).unwrap();
+        symlink(case.path("secret/a/login.json"), &login).unwrap();
+        assert_eq!(case.prepare().1, "key");
+        fs::remove_dir_all(case.path("state/AGENT_HOME")).unwrap();
+        case.writable = vec![case.path("home")];
+        let mut readable = Vec::new();
+        let prepared =
+            prepare_directory(&case.path("state"), &case.directory, &case.env, &case.writable, &mut readable);
+        assert!(prepared.is_err() && readable.is_empty());
+        assert!(!case.path("state/AGENT_HOME/a/login.json").exists());
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! The programs run in a home of their own and with no settings of the user's, so they would not find these files.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use crate::backend::user_file::read_beginning;
 
 /// How much is taken over in all. A single argument of a program holds 128 KiB, and the rules need their part of it.
 const LIMIT: usize = 64 * 1024;
@@ -17,10 +17,12 @@ const DEEPEST: usize = 5;
 pub(crate) fn read(files: Vec<PathBuf>, home: Option<&Path>) -> Option<String> {
     let mut text = String::new();
     let mut seen: Vec<PathBuf> = Vec::new();
-    let mut left: VecDeque<_> = files.into_iter().map(|file| (file, 0)).collect();
-    while let Some((file, depth)) = left.pop_front().filter(|_| text.len() < LIMIT) {
+    let own: Vec<_> = files.iter().filter_map(|file| file.parent()?.canonicalize().ok()).collect();
+    let mut left: VecDeque<_> = files.into_iter().map(|file| (file, None, 0)).collect();
+    while let Some((file, within, depth)) = left.pop_front().filter(|_| text.len() < LIMIT) {
         let Ok(path) = file.canonicalize() else { continue };
-        if seen.contains(&path) {
+        let is_within = |directory: &PathBuf| path.starts_with(directory);
+        if seen.contains(&path) || !within.as_ref().is_none_or(is_within) {
             continue;
         }
         let Some(words) = beginning(&path) else { continue };
@@ -28,8 +30,10 @@ pub(crate) fn read(files: Vec<PathBuf>, home: Option<&Path>) -> Option<String> {
             text.push_str(&format!("Instructions of the user, from `{}`:\n\n{}\n\n", file.display(), words.trim()));
         }
         if depth < DEEPEST {
+            // A file elsewhere may be somebody else's, such as one of a repository: it brings in only what is beside it.
+            let within = if own.iter().any(is_within) { None } else { path.parent().map(Path::to_owned) };
             let imported = imports(&words).filter_map(|import| locate(import, &file, home));
-            left.extend(imported.map(|import| (import, depth + 1)));
+            left.extend(imported.map(|import| (import, within.clone(), depth + 1)));
         }
         seen.push(path);
     }
@@ -38,9 +42,7 @@ pub(crate) fn read(files: Vec<PathBuf>, home: Option<&Path>) -> Option<String> {
 }
 
 fn beginning(path: &Path) -> Option<String> {
-    let file = File::open(path).ok().filter(|_| path.is_file())?;
-    let mut bytes = Vec::new();
-    file.take(LIMIT as u64).read_to_end(&mut bytes).ok()?;
+    let bytes = read_beginning(path, LIMIT as u64).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -97,6 +99,26 @@ mod tests {
                         Instructions of the user, from `/sub/b.md`:\n\nsecond @../a.md\n\n";
         assert_eq!(text, expected);
         assert_eq!(read(vec![path("c.md"), path("sub")], None), None);
+    }
+
+    #[test]
+    fn a_file_of_somebody_else_imports_only_what_is_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        for (name, text) in [
+            ("home/.claude/CLAUDE.md", "mine @../../repo/docs/style.md"),
+            ("repo/docs/style.md", "style @more/a.md @~/secret @../b.md @link.md"),
+            ("repo/docs/more/a.md", "beside @../style.md"),
+            ("repo/b.md", "above"),
+            ("home/secret", "key"),
+        ] {
+            fs::create_dir_all(path(name).parent().unwrap()).unwrap();
+            fs::write(path(name), text).unwrap();
+        }
+        std::os::unix::fs::symlink(path("home/secret"), path("repo/docs/link.md")).unwrap();
+        let text = read(vec![path("home/.claude/CLAUDE.md")], Some(&path("home"))).unwrap();
+        assert!(text.contains("mine") && text.contains("style") && text.contains("beside"), "{text}");
+        assert!(!text.contains("above") && !text.contains("key"), "{text}");
     }
 
     #[test]

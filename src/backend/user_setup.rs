@@ -6,15 +6,14 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item};
 
 use crate::backend::login::with_own;
 use crate::backend::spec::{Spec, Transport};
+use crate::backend::user_file::read_json;
 use crate::backend::{claude, codex, gemini};
 
 /// What was found for one program.
@@ -114,12 +113,7 @@ impl UserSetup {
 
     /// A file that is missing says nothing.
     fn read_json(&mut self, file: &Path) -> Value {
-        let parsed = match fs::read_to_string(file) {
-            Ok(text) => parse_json(&text).map_err(|why| format!("{}:{why}", file.display())),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Value::Null),
-            Err(error) => Err(format!("{}: {error}", file.display())),
-        };
-        parsed.unwrap_or_else(|broken| {
+        read_json(file).unwrap_or_else(|broken| {
             self.broken.push(broken);
             Value::Null
         })
@@ -132,16 +126,6 @@ impl UserSetup {
             }
         }
     }
-}
-
-/// Reads JSON as people write it, with comments; the error is `LINE:COLUMN: why`.
-fn parse_json(text: &str) -> Result<Value, String> {
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
-    let parsed = parsed.map_err(|error| {
-        let why = error.kind().to_string().to_lowercase();
-        format!("{}:{}: {why}", error.line_display(), error.column_display())
-    });
-    Ok(parsed?.value.map(Value::from).unwrap_or_default())
 }
 
 fn to_json(item: &Item) -> Value {

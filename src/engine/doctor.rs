@@ -12,6 +12,7 @@ use crate::api::error::Error;
 use crate::api::project::{Check, CheckState, ConfigQuery, DoctorQuery};
 use crate::backend;
 use crate::backend::discovery::{Found, Verdict};
+use crate::backend::login::{ConfigError, ConfigErrorEffect};
 use crate::backend::spec::Spec;
 use crate::config::Config;
 use crate::config::project_env::RegistryTokens;
@@ -194,10 +195,15 @@ fn check(spec: &Spec, found: &Found, need: Need) -> Check {
     Check { name: format!("backend {}", spec.name), state, detail, hint }
 }
 
-/// A program whose own configuration it cannot read.
-fn broken_config(spec: &Spec, error: String) -> Check {
-    let hint = Some("correct the file; no session works with this backend before".to_owned());
-    Check { name: format!("backend {}", spec.name), state: CheckState::Bad, detail: error, hint }
+/// A program whose own configuration cannot be read.
+fn broken_config(spec: &Spec, ConfigError { message, effect }: ConfigError) -> Check {
+    let (state, hint) = match effect {
+        ConfigErrorEffect::Refused => (CheckState::Bad, "correct the file; no session works with this backend before"),
+        ConfigErrorEffect::Ignored => {
+            (CheckState::Warning, "correct the file; sessions work without its login, model and rules until then")
+        }
+    };
+    Check { name: format!("backend {}", spec.name), state, detail: message, hint: Some(hint.to_owned()) }
 }
 
 /// What the kernel gives, and what is missing.

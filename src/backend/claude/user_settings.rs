@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::backend::claude::argv::value;
+use crate::backend::user_file::read_json;
 use crate::backend::user_instructions;
 
 /// The settings, in the user's directory.
@@ -30,8 +31,7 @@ impl UserSettings {
     /// Reads the settings of the user with this environment. A file that is missing or broken sets nothing.
     pub(crate) fn read(env: &[(String, String)]) -> Self {
         let Some(dir) = dir(env) else { return Self::default() };
-        let text = std::fs::read(dir.join(FILE)).ok();
-        let found = text.and_then(|text| serde_json::from_slice(&text).ok()).map(|settings| Self::select(&settings));
+        let found = read_json(&dir.join(FILE)).map(|settings| Self::select(&settings));
         let home = value(env, "HOME").map(Path::new);
         let files = [dir.join("CLAUDE.md")].into_iter().chain(rules(&dir)).collect();
         Self { instructions: user_instructions::read(files, home), ..found.unwrap_or_default() }
@@ -57,6 +57,11 @@ impl UserSettings {
     pub(crate) fn model<'a>(&'a self, env: &'a [(String, String)]) -> Option<&'a str> {
         value(env, "ANTHROPIC_MODEL").or_else(|| self.passed.get("model").and_then(Value::as_str))
     }
+}
+
+/// Why the user's settings cannot be read, with their place; reads a file.
+pub(crate) fn find_settings_error(env: &[(String, String)]) -> Option<String> {
+    read_json(&path(env)?).err()
 }
 
 /// Where the user's settings are.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::backend::agent_dir::AgentDir;
+use crate::backend::user_file::read_json;
 use crate::backend::user_instructions;
 
 /// The file of a project that every agent reads. The CLI's own come after it, nearer to the model's last word.
@@ -34,8 +35,7 @@ const FOREIGN_DIRECTORIES: &[&str] = &["node_modules", "target", "vendor"];
 
 /// Everything that the user, whose CLI keeps its files in `users_dir`, and the work tree tell an agent.
 pub(super) fn read(tree: &Path, users_dir: &Path, env: &[(String, String)]) -> Option<String> {
-    let settings = fs::read(users_dir.join("settings.json")).ok();
-    let names = file_names(&settings.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default());
+    let names = file_names(&read_json(&users_dir.join("settings.json")).unwrap_or_default());
     let home = env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
     let users = user_instructions::read(names.iter().map(|name| users_dir.join(name)).collect(), home);
     let text = users.map(|text| disarm(&text)).unwrap_or_default() + &read_project(tree, &names).unwrap_or_default();

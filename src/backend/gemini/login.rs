@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use crate::backend::user_file::{read_beginning, read_json};
 
 /// The variables that decide a login; a repository's `.env` must not set any of them.
 const VARIABLES: &[&str] = &[
@@ -29,6 +29,9 @@ const STORE: &str = "gemini-credentials.json";
 const API_KEY: &str = "gemini-api-key";
 const VERTEX: &str = "vertex-ai";
 const GOOGLE: &str = "oauth-personal";
+
+/// No file of a login is nearly as long.
+const LONGEST_LOGIN: u64 = 256 * 1024;
 
 /// A login that a conversation can use, and the model that the user chose with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,8 +58,7 @@ pub(super) fn find(dir: &Path, env: &[(String, String)]) -> Login {
     let stored = fs::read_to_string(dir.join(".env")).map(|text| parse_env(&text)).unwrap_or_default();
     let is_set = |name: &str| env.iter().any(|(known, _)| known == name);
     let stored: Vec<_> = stored.into_iter().filter(|(name, _)| !is_set(name)).collect();
-    let settings = fs::read(dir.join("settings.json")).ok();
-    let settings: Value = settings.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let settings = read_json(&dir.join("settings.json")).unwrap_or_default();
     let chosen = settings["security"]["auth"]["selectedType"].as_str();
     let model = settings["model"]["name"].as_str().map(str::to_owned);
     let variables: Vec<(&str, &str)> =
@@ -77,7 +79,9 @@ impl Login {
             Some(STORE) => self.kind == API_KEY,
             Some(_) | None => false,
         };
-        let lasting: Vec<_> = self.files.iter().filter(is_lasting).map(|path| fs::read(path).ok()).collect();
+        // A session may write them: what is longer than any login says only so much.
+        let lasting: Vec<_> =
+            self.files.iter().filter(is_lasting).map(|path| read_beginning(path, LONGEST_LOGIN).ok()).collect();
         format!("{self:?} {lasting:?}")
     }
 }

@@ -8,10 +8,12 @@ use tracing::info;
 use crate::api::event::{Live, Payload};
 use crate::api::session::{AskedQuestion, Status, TurnError, TurnState};
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::login;
 use crate::session::{Fact, Outcome, Rest, Session};
 use crate::store::{Change, Durability, StoreError, Write};
 use crate::tools::Planning;
 
+use super::super::prepare::captured_environment;
 use super::super::record::{ChildAccess, QuestionRecord, TurnBody};
 use super::super::{clock, commit_retry, naming, shared, view};
 use super::Actor;
@@ -160,8 +162,13 @@ impl Actor {
     /// Why a turn failed, with the command that logs in to the session's backend.
     pub(super) fn turn_error(&self, turn: &TurnRun) -> TurnError {
         let registry = self.shared.settings.registry(&turn.config);
-        let login = registry.get(&self.record.body.backend).and_then(|spec| spec.login.clone());
-        turn.error(self.id, login)
+        let spec = registry.get(&self.record.body.backend);
+        let env: Vec<_> = captured_environment(&self.shared, &self.record).into_iter().collect();
+        let explain = |failure: Failure| match (&failure.kind, spec) {
+            (FailureKind::Auth, Some(spec)) => login::explain_auth_failure(failure, spec, &env),
+            _ => failure,
+        };
+        turn.error(self.id, spec.and_then(|spec| spec.login.clone()), explain)
     }
 
     async fn turn_ended(&mut self, outcome: Outcome) -> Result<(), StoreError> {

@@ -116,12 +116,17 @@ impl TurnRun {
     }
 
     /// Why the turn failed, as it is stored and shown; `login` is the command that logs a person in.
-    pub(super) fn error(&self, id: SessionId, login: Option<String>) -> TurnError {
+    pub(super) fn error(
+        &self,
+        id: SessionId,
+        login: Option<String>,
+        explain: impl FnOnce(Failure) -> Failure,
+    ) -> TurnError {
         let said = match &self.refusal {
             Some(refusal) => format!("the backend's response was refused: {refusal}"),
             None => "the backend ended the turn without a response".to_owned(),
         };
-        let failure = self.failure.clone().unwrap_or_else(|| Failure::new(FailureKind::Protocol, said));
+        let failure = explain(self.failure.clone().unwrap_or_else(|| Failure::new(FailureKind::Protocol, said)));
         // A backend does not know whose it is; a hint that can be pasted does.
         let hint = ["resume", "show --raw"].iter().fold(failure.hint, |hint, command| {
             hint.replace(&format!("`coppice {command}`"), &format!("`coppice {command} {id}`"))

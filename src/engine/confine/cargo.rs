@@ -10,6 +10,7 @@ use toml_edit::visit_mut::{self, VisitMut};
 use toml_edit::{Array, DocumentMut, Item, KeyMut, TableLike, Value};
 
 use crate::api::request::Environment;
+use crate::backend::user_file;
 
 use super::places;
 use super::registries::{FilteredSettings, has_login, is_secret_name};
@@ -21,7 +22,7 @@ const FILES: [&str; 2] = ["config", "config.toml"];
 pub(super) fn read_settings(env: &Environment) -> Option<(PathBuf, FilteredSettings)> {
     let home = places::cargo_home(env)?;
     let path = FILES.iter().map(|name| home.join(name)).find(|path| path.is_file())?;
-    let text = fs::read_to_string(&path).ok()?;
+    let text = user_file::read_text(&path).ok()?;
     Some((path, without_secrets(&text)))
 }
 

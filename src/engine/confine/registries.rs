@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item};
 
 use crate::api::request::Environment;
+use crate::backend::user_file;
 use crate::config::project_env::RegistryTokens;
 
 use super::{places, write_if_other};
@@ -28,6 +29,16 @@ struct RegistryClient {
     variable: &'static str,
     /// Where the file is otherwise; the first one counts.
     places: &'static [SettingsPlace],
+    format: SettingsFormat,
+}
+
+/// How a line of a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SettingsFormat {
+    /// `;` and `#` begin a comment anywhere.
+    Npm,
+    /// An indented line goes on with the value above it.
+    Pip,
 }
 
 enum SettingsPlace {
@@ -38,11 +49,17 @@ enum SettingsPlace {
 }
 
 const CLIENTS: &[RegistryClient] = &[
-    RegistryClient { file: "npmrc", variable: "npm_config_userconfig", places: &[SettingsPlace::Home(".npmrc")] },
+    RegistryClient {
+        file: "npmrc",
+        variable: "npm_config_userconfig",
+        places: &[SettingsPlace::Home(".npmrc")],
+        format: SettingsFormat::Npm,
+    },
     RegistryClient {
         file: "pip.conf",
         variable: "PIP_CONFIG_FILE",
         places: &[SettingsPlace::Config("pip/pip.conf"), SettingsPlace::Home(".pip/pip.conf")],
+        format: SettingsFormat::Pip,
     },
 ];
 
@@ -64,8 +81,10 @@ pub(in super::super) struct RegistryFile {
 pub(in super::super) fn find_registry_files(env: &Environment) -> Vec<RegistryFile> {
     let cargo = super::cargo::read_settings(env).map(|(path, settings)| (path, settings.has_secrets));
     let credentials = cargo_credentials(env).filter(|path| path.is_file()).map(|path| (path, true));
-    let others = CLIENTS.iter().filter_map(|client| client.read(env));
-    let others = others.map(|(path, text)| (path, filter_lines(&text).has_secrets));
+    let others = CLIENTS.iter().filter_map(|client| {
+        let (path, text) = client.read(env)?;
+        Some((path, filter_lines(&text, client.format).has_secrets))
+    });
     let all = others.chain(cargo).chain(credentials);
     all.map(|(path, has_secrets)| RegistryFile { path, has_secrets }).collect()
 }
@@ -79,7 +98,7 @@ pub(super) fn write_copies(directory: &Path, env: &Environment, tokens: Registry
         let text = client.read(env).map(|(_, text)| text).unwrap_or_default();
         let text = match tokens {
             RegistryTokens::Passed => text,
-            RegistryTokens::Withheld => filter_lines(&text).text,
+            RegistryTokens::Withheld => filter_lines(&text, client.format).text,
         };
         write_if_other(&path, &text)?;
         variables.insert(client.variable.to_owned(), path.to_string_lossy().into_owned());
@@ -93,9 +112,15 @@ pub(super) fn withhold_tokens(env: &mut Environment) {
         let name = name.to_ascii_lowercase();
         REGISTRY_VARIABLES.iter().any(|beginning| name.starts_with(beginning))
     };
-    env.retain(|name, _| !is_registry(name) || !is_secret_key(&name.to_ascii_lowercase().replace("npm_config_", "")));
-    for (_, value) in env.iter_mut().filter(|(name, _)| is_registry(name)) {
-        *value = without_logins(value);
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        // Some hosts take a token as the name.
+        let is_user = name.starts_with("uv_index_") && name.ends_with("_username");
+        is_user || is_secret_key(&name.replace("npm_config_", ""))
+    };
+    env.retain(|name, _| !is_registry(name) || !is_secret(name));
+    for (name, value) in env.iter_mut().filter(|(name, _)| is_registry(name)) {
+        *value = open_value(name, value);
     }
 }
 
@@ -112,7 +137,7 @@ impl RegistryClient {
             None => self.places.iter().filter_map(|place| place.path(env)).collect(),
         }
         .into_iter();
-        paths.find_map(|path| fs::read_to_string(&path).ok().map(|text| (path, text)))
+        paths.find_map(|path| user_file::read_text(&path).ok().map(|text| (path, text)))
     }
 }
 
@@ -135,7 +160,7 @@ fn cargo_credentials(env: &Environment) -> Option<PathBuf> {
 
 /// The tokens of cargo's registries as variables. That of crates.io only publishes, so it stays behind.
 pub(in super::super) fn cargo_tokens(env: &Environment) -> Environment {
-    let text = cargo_credentials(env).and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+    let text = cargo_credentials(env).and_then(|path| user_file::read_text(&path).ok()).unwrap_or_default();
     let document = text.parse::<DocumentMut>().unwrap_or_default();
     let registries = document.get("registries").and_then(Item::as_table_like);
     let token = |(name, item): (&str, &Item)| {
@@ -145,17 +170,24 @@ pub(in super::super) fn cargo_tokens(env: &Environment) -> Environment {
     registries.into_iter().flat_map(|registries| registries.iter().filter_map(token)).collect()
 }
 
-/// Lines of `KEY = VALUE` without comments and secrets. An indented line goes on with the value above it.
-fn filter_lines(text: &str) -> FilteredSettings {
+/// Lines of `KEY = VALUE` without comments and secrets.
+fn filter_lines(text: &str, format: SettingsFormat) -> FilteredSettings {
     let (mut kept, mut has_secrets, mut is_dropping) = (String::new(), false, false);
-    for line in text.lines() {
-        let is_continued = line.starts_with([' ', '\t']);
+    for whole in text.split(['\n', '\r']) {
+        let comment = match format {
+            SettingsFormat::Npm => whole.find(['#', ';']),
+            SettingsFormat::Pip => [" #", "\t#", " ;", "\t;"].iter().filter_map(|sign| whole.find(sign)).min(),
+        };
+        let line = whole[..comment.unwrap_or(whole.len())].trim_end();
         if line.trim().is_empty() || line.trim_start().starts_with(['#', ';']) {
             continue;
         }
-        is_dropping = is_dropping && is_continued || is_secret_key(line.split('=').next().unwrap_or_default());
-        let open = without_logins(line);
-        has_secrets |= is_dropping || open != line;
+        let is_continued = format == SettingsFormat::Pip && line.starts_with([' ', '\t']);
+        let key = line.split(['=', ':']).next().unwrap_or_default();
+        let names = [key, line.split('=').next().unwrap_or_default()];
+        is_dropping = is_dropping && is_continued || names.into_iter().any(is_secret_key);
+        let open = open_value(key, line);
+        has_secrets |= is_dropping || open != line || comment.is_some_and(|at| may_be_secret(&whole[at..]));
         if !is_dropping {
             kept.extend([open.as_str(), "\n"]);
         }
@@ -163,9 +195,26 @@ fn filter_lines(text: &str) -> FilteredSettings {
     FilteredSettings { text: kept, has_secrets }
 }
 
-/// Whether a key holds a secret. Keys of npm may begin with the address that they are for.
+/// Whether a comment may be a setting that somebody switched off.
+fn may_be_secret(comment: &str) -> bool {
+    is_secret_name(comment) || comment.contains("_auth") || has_login(comment)
+}
+
+/// A value without logins. The address of a proxy may stand there without its scheme.
+fn open_value(key: &str, value: &str) -> String {
+    let open = without_logins(value);
+    match open.rfind('@') {
+        Some(at) if key.to_ascii_lowercase().contains("proxy") && !open.contains("://") => {
+            let start = open.find('=').filter(|sign| *sign < at).map_or(0, |sign| sign + 1);
+            format!("{}{}", &open[..start], &open[at + 1..])
+        }
+        Some(_) | None => open,
+    }
+}
+
+/// Whether a key holds a secret. Keys of npm may begin with the address that they are for, and stand in quotes.
 fn is_secret_key(key: &str) -> bool {
-    let name = key.rsplit([':', '/']).next().unwrap_or_default().trim();
+    let name = key.trim().trim_matches(['"', '\'']).rsplit([':', '/']).next().unwrap_or_default().trim();
     name.starts_with('_') || NPM_SECRETS.contains(&name) || is_secret_name(name)
 }
 
@@ -185,7 +234,8 @@ pub(in super::super) fn without_logins(text: &str) -> String {
     let mut parts = text.split("://");
     let mut open = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let host_end = part.find(['/', '?', '#', ' ', '"', '\'', ',', '|']).unwrap_or(part.len());
+        // A password may hold any other sign.
+        let host_end = part.find(|c: char| "/?#\"".contains(c) || c.is_whitespace()).unwrap_or(part.len());
         let login = part[..host_end].rsplit_once('@').filter(|(user, _)| *user != "git");
         open.extend(["://", login.map_or(part, |(user, _)| &part[user.len() + 1..])]);
     }
@@ -198,25 +248,68 @@ mod tests {
 
     #[test]
     fn registries_stay_and_logins_go() {
-        for (text, expected, has_secrets) in [
-            ("registry=https://npm.example.org/\n", "registry=https://npm.example.org/\n", false),
-            ("; by hand\n\n@ours:registry = https://h/x\n", "@ours:registry = https://h/x\n", false),
-            ("//h/x/:_authToken=abc\n@ours:registry=https://h/x\n", "@ours:registry=https://h/x\n", true),
-            ("//h/x/:_authToken = ${NPM_TOKEN}\n", "", true),
-            ("//h/:username=me\n//h/:_password=cHc=\n//h/:always-auth=true\n", "//h/:always-auth=true\n", true),
-            ("_auth=abc\nkey=\"-----BEGIN\"\nca=null\n", "ca=null\n", true),
-            ("email=me@example.org\n", "email=me@example.org\n", false),
-            ("[global]\nindex-url = https://me:pw@h/simple\n", "[global]\nindex-url = https://h/simple\n", true),
+        for (format, text, expected, has_secrets) in [
+            (SettingsFormat::Npm, "registry=https://npm.example.org/\n", "registry=https://npm.example.org/\n", false),
             (
+                SettingsFormat::Npm,
+                "; by hand\n\n@ours:registry = https://h/x\n",
+                "@ours:registry = https://h/x\n",
+                false,
+            ),
+            (
+                SettingsFormat::Npm,
+                "//h/x/:_authToken=abc\n@ours:registry=https://h/x\n",
+                "@ours:registry=https://h/x\n",
+                true,
+            ),
+            (SettingsFormat::Npm, "//h/x/:_authToken = ${NPM_TOKEN}\n", "", true),
+            (
+                SettingsFormat::Npm,
+                "//h/:username=me\n//h/:_password=cHc=\n//h/:always-auth=true\n",
+                "//h/:always-auth=true\n",
+                true,
+            ),
+            (SettingsFormat::Npm, "_auth=abc\nkey=\"-----BEGIN\"\nca=null\n", "ca=null\n", true),
+            (SettingsFormat::Npm, "email=me@example.org\n", "email=me@example.org\n", false),
+            (
+                SettingsFormat::Pip,
+                "[global]\nindex-url = https://me:pw@h/simple\n",
+                "[global]\nindex-url = https://h/simple\n",
+                true,
+            ),
+            (
+                SettingsFormat::Pip,
                 "[global]\nextra-index-url =\n  https://a/simple\n  https://t0k@b/simple\n",
                 "[global]\nextra-index-url =\n  https://a/simple\n  https://b/simple\n",
                 true,
             ),
-            ("password =\n  one=two\n  three\ntimeout = 5\n", "timeout = 5\n", true),
-            ("index-url: https://u:p@h/x\n", "index-url: https://h/x\n", true),
+            (SettingsFormat::Pip, "password =\n  one=two\n  three\ntimeout = 5\n", "timeout = 5\n", true),
+            (SettingsFormat::Pip, "index-url: https://u:p@h/x\n", "index-url: https://h/x\n", true),
+            (SettingsFormat::Pip, "index-url = https://me:S3,C'RET@h/\n", "index-url = https://h/\n", true),
+            (
+                SettingsFormat::Pip,
+                "proxy = me:pw@proxy:8080\nindex-url = https://h/ # or https://u:p@h/\n",
+                "proxy =proxy:8080\nindex-url = https://h/\n",
+                true,
+            ),
+            (SettingsFormat::Npm, "\"_auth\"=abc\n\"//h/:username\"=me\n", "", true),
+            (
+                SettingsFormat::Npm,
+                "registry=https://h/ ; _authToken=abc\nproxy=me:pw@proxy:1\n",
+                "registry=https://h/\nproxy=proxy:1\n",
+                true,
+            ),
+            (
+                SettingsFormat::Npm,
+                " //h/:_authToken=abc\n @ours:registry=https://h/\n",
+                " @ours:registry=https://h/\n",
+                true,
+            ),
+            (SettingsFormat::Npm, "x=y\r//h/:_authToken=abc\r\n", "x=y\n", true),
+            (SettingsFormat::Npm, "@b:registry=https://me:S3,CRET@h/\n", "@b:registry=https://h/\n", true),
         ] {
             let expected = FilteredSettings { text: expected.to_owned(), has_secrets };
-            assert_eq!(filter_lines(text), expected, "{text}");
+            assert_eq!(filter_lines(text, format), expected, "{text}");
         }
     }
 
@@ -229,6 +322,7 @@ mod tests {
             ("ssh://git@h/x", "ssh://git@h/x"),
             ("a=https://t@h/ b=https://h2?x=@", "a=https://h/ b=https://h2?x=@"),
             ("https://u:p@a|https://u:p@b,direct", "https://a|https://b,direct"),
+            ("https://u:p,w'd@a,https://b", "https://a,https://b"),
             ("me@example.org", "me@example.org"),
             ("://", "://"),
         ] {
@@ -242,6 +336,8 @@ mod tests {
             ("PIP_INDEX_URL", "https://u:p@h/simple"),
             ("UV_DEFAULT_INDEX", "ours=https://u:p@h/simple"),
             ("UV_INDEX_OURS_PASSWORD", "p"),
+            ("UV_INDEX_OURS_USERNAME", "t0k"),
+            ("PIP_PROXY", "me:p@proxy:1"),
             ("NPM_CONFIG_REGISTRY", "https://h/"),
             ("NPM_CONFIG__AUTH", "abc"),
             ("npm_config_//h/:_authToken", "abc"),
@@ -254,7 +350,7 @@ mod tests {
         assert_eq!(
             found.join(" "),
             "GOPROXY=https://h,direct HTTPS_PROXY=http://u:p@proxy:1 NPM_CONFIG_REGISTRY=https://h/ \
-             PIP_INDEX_URL=https://h/simple UV_DEFAULT_INDEX=ours=https://h/simple"
+             PIP_INDEX_URL=https://h/simple PIP_PROXY=proxy:1 UV_DEFAULT_INDEX=ours=https://h/simple"
         );
     }
 }

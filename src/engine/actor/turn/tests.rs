@@ -8,7 +8,7 @@ fn a_failure_tells_the_command_that_logs_in_and_when_a_limit_ends() {
     let told = |kind| {
         let mut turn = TurnRun::new(1, 1, PromptBody::default());
         turn.failure = Some(Failure::new(kind, "no"));
-        turn.error(id, Some("agent login".to_owned()))
+        turn.error(id, Some("agent login".to_owned()), |failure| failure)
     };
     let error = |kind: &str, hint: &str| TurnError {
         kind: kind.to_owned(),
