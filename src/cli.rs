@@ -42,6 +42,7 @@ mod events;
 mod exit;
 mod follow;
 mod image;
+mod importable;
 mod inbox;
 mod integrate;
 mod list;

@@ -4,6 +4,7 @@
 //! for a verdict follows symbolic links first, and hands over the rules that are written down.
 
 mod address;
+mod breadth;
 mod call;
 pub mod claude_rules;
 mod command;
@@ -28,6 +29,7 @@ mod verb;
 
 use std::path::{Component, Path, PathBuf};
 
+pub use breadth::describe_breadth;
 pub use call::{Call, Effect, Layer, Leads, Subject, Target, Verdict};
 pub use content::shows_tracked_files;
 pub use decide::{decide, github_tool, is_spared, usual};

@@ -1,4 +1,4 @@
-//! What a person configured for the agent programs and Coppice can take over: MCP servers.
+//! What a person configured for the agent programs and Coppice can take over: MCP servers, and rules that allow something.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -71,4 +71,37 @@ pub enum ImportState {
     /// Something else has its name there.
     Clash,
     Unusable,
+}
+
+/// `POST /v1/import/rules`: adds rules to what the user's own file allows in all repositories.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImportRules {
+    /// As the program spells them; none for all that are `ready`.
+    #[serde(default)]
+    pub rules: Vec<String>,
+}
+
+/// What a program's settings allow, or those of these rules that were asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RuleImport {
+    /// The settings of the program.
+    pub source: String,
+    /// The user's own file.
+    pub target: String,
+    pub rules: Vec<ImportableRule>,
+    /// Why the settings cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ImportableRule {
+    pub rule: String,
+    /// The rules of Coppice that mean the same.
+    pub means: Vec<String>,
+    pub state: ImportState,
+    /// Why it is in that state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }

@@ -1,6 +1,8 @@
-//! `coppice permissions`: which rules count here, where consent is kept, and why a call would go ahead or not.
+//! `coppice permissions`: which rules count here, where consent is kept, why a call would go ahead or not, and the import of
+//! rules.
 
 mod explain;
+mod import;
 
 use serde::Serialize;
 
@@ -27,7 +29,8 @@ Examples:
   coppice permissions
   coppice permissions explain Bash \"git push --force\"
   coppice permissions explain Edit src/main.rs --session k3f
-  coppice permissions explain Read .env --posture attended --json"
+  coppice permissions explain Read .env --posture attended --json
+  coppice permissions import"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -39,11 +42,13 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Act {
     Explain(explain::Args),
+    Import(import::ImportArgs),
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     match args.act {
         Some(Act::Explain(args)) => explain::run(args, context).await,
+        Some(Act::Import(args)) => import::run(args, context).await,
         None => list(args.format.choice(), context).await,
     }
 }

@@ -27,8 +27,8 @@ fn the_commands_are_the_contract() {
         "new, run, list, show, events, wait, inbox, send, queue, answer, stop, resume, approve, deny, posture, attach, \
          shell, diff, comment, review, undo, merge, rebase, integrate, push, pr, pr create, pr update, pr show, pr review, archive, \
          rm, restore, agents, agents list, agents show, agents check, agents init, tools, \
-         backends, backends list, backends add, backends check, models, permissions, permissions explain, plan, plan list, plan show, plan resume, doctor, config, config get, \
-         config set, config unset, config path, trust, project, project relink, demo, mcp, daemon, daemon run, daemon start, \
+         backends, backends list, backends add, backends check, models, permissions, permissions explain, permissions import, plan, plan list, plan show, plan resume, doctor, config, config get, \
+         config set, config unset, config path, trust, project, project relink, demo, mcp, mcp import, daemon, daemon run, daemon start, \
          daemon stop, daemon status, daemon logs, store, store verify, store backup, store rebuild, completions, man"
     );
 }

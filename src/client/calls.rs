@@ -14,7 +14,7 @@ use crate::api::backend::{BackendCheck, BackendEntry, CheckBackend};
 use crate::api::daemon::{DaemonStatus, StopDaemon};
 use crate::api::event::{Engine, RawEvent};
 use crate::api::handoff::Handoff;
-use crate::api::import::{ImportServers, ListServers, ServerImport};
+use crate::api::import::{ImportRules, ImportServers, ListServers, RuleImport, ServerImport};
 use crate::api::permission::{Explanation, ListPlans, SavedPlan};
 use crate::api::project::{
     Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, MovedProject,
@@ -250,6 +250,15 @@ impl Connection {
 
     pub async fn import_servers(&self, import: &ImportServers) -> Result<ServerImport, ClientError> {
         self.send(Method::POST, "/v1/import/servers", import).await
+    }
+
+    /// The rules of an agent program's settings that can be imported.
+    pub async fn importable_rules(&self) -> Result<RuleImport, ClientError> {
+        self.get("/v1/import/rules", &NONE).await
+    }
+
+    pub async fn import_rules(&self, import: &ImportRules) -> Result<RuleImport, ClientError> {
+        self.send(Method::POST, "/v1/import/rules", import).await
     }
 
     pub async fn backends(&self, query: &BackendQuery) -> Result<Page<BackendEntry>, ClientError> {

@@ -82,13 +82,12 @@ impl LocalRules {
 impl Files {
     pub(super) fn of(shared: &Shared, project: &str, repo: &Repo) -> Self {
         let place = shared.data.join("projects").join(project);
-        let own = shared.settings.user_file.parent().unwrap_or(&shared.data);
         let (local_base, local) = match repo.checkout() {
             Some(checkout) => (checkout.to_owned(), checkout.join(LOCAL_FILE)),
             None => (place.clone(), place.join("permissions.local.json")),
         };
         Self {
-            user: own.join("permissions.json"),
+            user: user_file(shared),
             local,
             consent: place.join("permissions.agreed.json"),
             map: place.join("permissions.jsonc"),
@@ -209,6 +208,25 @@ impl Files {
     }
 }
 
+/// The user's own file for all repositories.
+pub(super) fn user_file(shared: &Shared) -> PathBuf {
+    shared.settings.user_file.with_file_name("permissions.json")
+}
+
+/// What the user's own file for all repositories allows.
+pub(super) fn read_user_allow(path: &Path, home: &str) -> Result<Vec<Rule>, Fault> {
+    let text = read_text(path).map_err(|source| fault("read", path, source))?.unwrap_or_default();
+    Ok(load::rule_file(&path.display().to_string(), &text, home)?.allow)
+}
+
+/// Adds rules to what the user's own file for all repositories allows, whole or not at all.
+pub(super) fn allow_everywhere(path: &Path, rules: &[Rule]) -> Result<(), Fault> {
+    let _held = LOCAL_RULES.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = read_text(path).map_err(|source| fault("read", path, source))?.unwrap_or_default();
+    let text = with_rules(path, text, List::Allow, rules)?;
+    write(path, &text).map_err(|source| fault("write", path, source))
+}
+
 /// The text of a file of rules with more rules.
 fn with_rules(path: &Path, mut text: String, list: List, rules: &[Rule]) -> Result<String, Fault> {
     let name = path.display().to_string();
@@ -240,7 +258,7 @@ fn read_without_links(base: &Path, path: &Path) -> io::Result<Option<String>> {
 }
 
 /// Where the user's settings of Claude Code are.
-fn claude_settings(env: &Environment) -> PathBuf {
+pub(super) fn claude_settings(env: &Environment) -> PathBuf {
     let named = env.get("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
     let home = || PathBuf::from(env.get("HOME").map(String::as_str).unwrap_or("/nonexistent")).join(".claude");
     named.unwrap_or_else(home).join("settings.json")
@@ -283,7 +301,7 @@ fn fault(act: &'static str, path: &Path, source: io::Error) -> Fault {
 }
 
 /// The text of a file, wherever its links lead. One that is no file, such as a pipe, is not waited for.
-fn read_text(path: &Path) -> io::Result<Option<String>> {
+pub(super) fn read_text(path: &Path) -> io::Result<Option<String>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(found) => read_regular(File::from(found)).map(Some),

@@ -1,9 +1,10 @@
-//! The `ask` and `deny` rules of Claude Code's settings, in the spelling of ours. What they allow counts for nothing here:
+//! The rules of Claude Code's settings, in the spelling of ours. What they allow counts only once a person takes it over:
 //! consent for one program is none for all.
 
 use serde_json::Value;
 
-use super::rule::{Rule, RuleFile};
+use super::load::List;
+use super::rule::{Rule, RuleError, RuleFile};
 
 /// The rules of a settings file.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -13,19 +14,29 @@ pub struct ClaudeRules {
     pub skipped: Vec<String>,
 }
 
-/// Reads the rules out of the text of a settings file; `name` is what verdicts call it.
+/// A rule that a settings file allows something by.
+#[derive(Debug, PartialEq, Eq)]
+pub struct AllowRule {
+    pub text: String,
+    pub meaning: Result<Vec<Rule>, RuleError>,
+}
+
+/// Reads what the text of a settings file allows.
+pub fn read_allow_rules(text: &str, home: &str) -> Result<Vec<AllowRule>, serde_json::Error> {
+    let settings: Value = serde_json::from_str(text)?;
+    let texts = settings["permissions"]["allow"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    Ok(texts.map(|text| AllowRule { text: text.to_owned(), meaning: parse(text, List::Allow, home) }).collect())
+}
+
+/// Reads the rules that forbid out of the text of a settings file; `name` is what verdicts call it.
 pub fn read_claude_rules(name: &str, text: &str, home: &str) -> Result<ClaudeRules, serde_json::Error> {
     let settings: Value = serde_json::from_str(text)?;
     let mut found =
         ClaudeRules { file: RuleFile { name: name.to_owned(), ..RuleFile::default() }, skipped: Vec::new() };
-    for (list, rules) in [("ask", &mut found.file.ask), ("deny", &mut found.file.deny)] {
-        let texts = settings["permissions"][list].as_array().into_iter().flatten().filter_map(Value::as_str);
+    for (name, list, rules) in [("ask", List::Ask, &mut found.file.ask), ("deny", List::Deny, &mut found.file.deny)] {
+        let texts = settings["permissions"][name].as_array().into_iter().flatten().filter_map(Value::as_str);
         for text in texts {
-            let translated: Result<Vec<Rule>, _> = translate(text)
-                .into_iter()
-                .map(|rule| rule.parse::<Rule>().and_then(|rule| rule.at_home(home)))
-                .collect();
-            match translated {
+            match parse(text, list, home) {
                 Ok(translated) => rules.extend(translated),
                 Err(_) => found.skipped.push(text.to_owned()),
             }
@@ -34,14 +45,23 @@ pub fn read_claude_rules(name: &str, text: &str, home: &str) -> Result<ClaudeRul
     Ok(found)
 }
 
-/// The rules of ours that mean the same. One about edits is about every tool that writes.
-fn translate(text: &str) -> Vec<String> {
+fn parse(text: &str, list: List, home: &str) -> Result<Vec<Rule>, RuleError> {
+    translate(text, list).into_iter().map(|rule| rule.parse::<Rule>().and_then(|rule| rule.at_home(home))).collect()
+}
+
+/// The rules of ours that mean the same. One that forbids edits is about every tool that writes, one that allows them about
+/// those that the word means.
+fn translate(text: &str, list: List) -> Vec<String> {
     let (subject, pattern) = match text.trim().strip_suffix(')').and_then(|text| text.split_once('(')) {
         Some((subject, pattern)) => (subject, pattern.to_owned()),
+        // It is refused as it stands.
+        None if text.contains('(') => return vec![text.to_owned()],
         None => (text.trim(), "**".to_owned()),
     };
     let path = || match pattern.strip_prefix("./").unwrap_or(&pattern) {
         absolute if absolute.starts_with("//") => absolute[1..].to_owned(),
+        // One that allows the file at the root allows no other.
+        root if list == List::Allow && pattern.starts_with("./") => root.to_owned(),
         settings if settings.starts_with('/') => format!("~/.claude{settings}"),
         path if path.contains('/') || path == "**" => path.to_owned(),
         name => format!("**/{name}"),
@@ -52,7 +72,14 @@ fn translate(text: &str) -> Vec<String> {
         "Bash" => vec![format!("Bash({})", command())],
         "Read" => vec![format!("Read({})", path())],
         "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => {
-            ["Edit", "Write", "Delete"].map(|subject| format!("{subject}({})", path())).to_vec()
+            let subjects: &[&str] = match (list, subject) {
+                (List::Allow, "Write") => &["Write"],
+                // Its rules for edits count for whole files too.
+                (List::Allow, "Edit") => &["Edit", "Write"],
+                (List::Allow, _) => &["Edit"],
+                (List::Ask | List::Deny, _) => &["Edit", "Write", "Delete"],
+            };
+            subjects.iter().map(|subject| format!("{subject}({})", path())).collect()
         }
         "WebFetch" => vec![format!("Fetch({pattern})")],
         subject => match subject.strip_prefix("mcp__").map(|name| name.split_once("__").unwrap_or((name, "*"))) {
@@ -81,8 +108,31 @@ mod tests {
             ("mcp__db__drop", "MCP(db/drop)"),
             ("mcp__db", "MCP(db/*)"),
         ] {
-            assert_eq!(translate(text).join(" "), expected, "{text}");
+            assert_eq!(translate(text, List::Deny).join(" "), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_allowed_is_translated_and_never_widened() {
+        let text = r#"{"permissions": {"allow": ["Bash(npm run test:*)", "Edit(docs/**)", "Write(x.md)", "NotebookEdit", "Read(./x.md)",
+            "Read(~/notes/**)", "Skill(pdf)", "Bash(a", 3], "deny": ["Bash(rm:*)"]}}"#;
+        let read = |rule: &AllowRule| match &rule.meaning {
+            Ok(rules) => format!("{}: {}", rule.text, rules.iter().map(Rule::to_string).collect::<Vec<_>>().join(" ")),
+            Err(error) => format!("{}! {}", rule.text, error.to_string().split(';').next().unwrap_or_default()),
+        };
+        let rules = read_allow_rules(text, "/home/me").unwrap();
+        insta::assert_snapshot!(rules.iter().map(read).collect::<Vec<_>>().join("\n"), @r#"
+        Bash(npm run test:*): Bash(npm run test *)
+        Edit(docs/**): Edit(docs/**) Write(docs/**)
+        Write(x.md): Write(**/x.md)
+        NotebookEdit: Edit(**)
+        Read(./x.md): Read(x.md)
+        Read(~/notes/**): Read(~/notes/**)
+        Skill(pdf)! rule "Skill(pdf)" is about no known tool
+        Bash(a! invalid rule "Bash(a" (want "Tool(pattern)")
+        "#);
+        assert_eq!(read_allow_rules("{}", "/").unwrap(), []);
+        assert!(read_allow_rules("{", "/").is_err());
     }
 
     #[test]

@@ -20,7 +20,7 @@ use budget::{LONGEST_OPAQUE, MOST_VALUES, WorkBudget};
 pub(super) use mention::TokenBag;
 pub(super) use pattern::{CommandPattern, may_become, may_name};
 use value::Values;
-pub(super) use wrapper::{ArgumentUse, SHELLS, git_arguments};
+pub(super) use wrapper::{ArgumentUse, SHELLS, git_arguments, runs_words};
 
 /// How deep scripts for another shell may stand in each other.
 const DEEPEST: usize = 4;

@@ -81,7 +81,9 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         family::handoffs,
         family::integrate,
         family::workflow,
+        import::import_rules,
         import::import_servers,
+        import::rules,
         import::servers,
         permission::explain,
         permission::plans,
@@ -196,6 +198,7 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/config", get(project::config).put(project::set_config))
         // What the person configured for other programs.
         .route("/v1/import/servers", get(import::servers).post(import::import_servers))
+        .route("/v1/import/rules", get(import::rules).post(import::import_rules))
         // They start the programs that the caller's PATH names.
         .route("/v1/backends", get(project::backends))
         .route("/v1/backends/check", post(project::check_backend))

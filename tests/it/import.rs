@@ -162,3 +162,87 @@ fn a_person_without_servers_is_told_so() {
     assert_eq!(env.coppice(&["mcp", "import"]).stdout(), text);
     assert_eq!(env.coppice(&["mcp", "import", "--all"]).stdout(), text);
 }
+
+/// A home whose settings of Claude Code allow these rules.
+fn allowing(rules: &[&str]) -> TestEnv {
+    let env = TestEnv::new();
+    let settings = json!({"permissions": {"allow": rules, "deny": ["Bash(rm:*)"]}, "model": "opus"});
+    put(&env, ".claude/settings.json", &settings.to_string());
+    env
+}
+
+fn own_rules(env: &TestEnv) -> Value {
+    serde_json::from_str(&fs::read_to_string(env.path("coppice/permissions.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn rules_are_listed_and_those_that_are_safe_are_added_once() {
+    let env = allowing(&["Bash(npm run test:*)", "Bash", "Bash(python3:*)", "Skill(pdf)", "Edit(docs/**)", "Read"]);
+    let own = json!({"permissions": {"allow": ["Read(**)"], "deny": ["Bash(curl *)"]}});
+    fs::write(env.path("coppice/permissions.json"), own.to_string()).unwrap();
+    insta::assert_snapshot!(env.coppice(&["permissions", "import"]).transcript(), @r"
+    exit: 0
+    -- stdout
+    ready    Bash(npm run test:*)  as Bash(npm run test *)
+    by name  Bash                  as Bash(**)
+        it allows every command
+    by name  Bash(python3:*)       as Bash(python3 *)
+        `python3` runs any command, so it allows every command
+    no       Skill(pdf)
+        Coppice has no such tool
+    ready    Edit(docs/**)         as Edit(docs/**) Write(docs/**)
+    there    Read                  as Read(**)
+
+    coppice permissions import RULE…, or --all for those that are ready, adds them to [ROOT]/coppice/permissions.json
+    ");
+    insta::assert_snapshot!(env.coppice(&["permissions", "import", "--all"]).transcript(), @r"
+    exit: 0
+    -- stdout
+    imported  Bash(npm run test:*)  as Bash(npm run test *)
+    by name   Bash                  as Bash(**)
+        it allows every command
+    by name   Bash(python3:*)       as Bash(python3 *)
+        `python3` runs any command, so it allows every command
+    no        Skill(pdf)
+        Coppice has no such tool
+    imported  Edit(docs/**)         as Edit(docs/**) Write(docs/**)
+    there     Read                  as Read(**)
+
+    added to [ROOT]/coppice/permissions.json; they count in all repositories from the next turn on
+    ");
+    let allow = ["Read(**)", "Bash(npm run test *)", "Edit(docs/**)", "Write(docs/**)"];
+    let expected = json!({"permissions": {"allow": allow, "deny": ["Bash(curl *)"]}});
+    assert_eq!(own_rules(&env), expected);
+    let verdict = |env: &TestEnv, command: &str| {
+        env.json(&["permissions", "explain", "Bash", command, "--posture", "attended"])["verdict"].clone()
+    };
+    assert_eq!((verdict(&env, "npm run test x"), verdict(&env, "python3 x.py")), (json!("allow"), json!("ask")));
+    env.coppice(&["permissions", "import", "--all"]).succeeds();
+    assert_eq!(own_rules(&env), expected);
+    // At a person's word a broad one is added too, and what forbids stays stronger.
+    env.coppice(&["permissions", "import", "Bash"]).succeeds();
+    assert_eq!(own_rules(&env)["permissions"]["allow"][4], "Bash(**)");
+    assert_eq!((verdict(&env, "python3 x.py"), verdict(&env, "rm x")), (json!("allow"), json!("deny")));
+}
+
+#[test]
+fn rules_that_cannot_be_imported_are_refused_and_nothing_is_written() {
+    let env = allowing(&["Skill(pdf)", "Bash(make:*)"]);
+    let refused = env.coppice(&["permissions", "import", "Bash(make:*)", "Skill(pdf)"]).exits(2).stderr;
+    assert_eq!(refused, "error: rule `Skill(pdf)` was not imported\n  caused by: Coppice has no such tool\n");
+    let refused = env.coppice(&["permissions", "import", "Bash(ls)"]).exits(5).stderr;
+    assert!(refused.contains("has no `allow` rule `Bash(ls)`"), "{refused}");
+    assert!(!env.path("coppice/permissions.json").exists());
+    // A broken file of ours is not written over, and one of the program's is named.
+    fs::write(env.path("coppice/permissions.json"), "{").unwrap();
+    let refused = env.coppice(&["permissions", "import", "--all"]).exits(2).stderr;
+    assert!(refused.contains("permissions.json:1: "), "{refused}");
+    assert_eq!(fs::read_to_string(env.path("coppice/permissions.json")).unwrap(), "{");
+    fs::remove_file(env.path("coppice/permissions.json")).unwrap();
+    put(&env, ".claude/settings.json", "{\n \"permissions\": [");
+    insta::assert_snapshot!(env.coppice(&["permissions", "import"]).transcript(), @r"
+    exit: 0
+    -- stderr
+    warning: [ROOT]/home/.claude/settings.json:2:17: is no JSON
+    ");
+}

@@ -1,7 +1,8 @@
 //! `coppice mcp import`: takes over MCP servers that the agent programs have.
 
 use crate::api::import::{ImportServers, ImportState, ImportableServer, ListServers, ServerImport};
-use crate::cli::line::{Line, Tone, one_line, table};
+use crate::cli::importable::{ImportRow, describe_command, describe_rows, describe_state};
+use crate::cli::line::{Line, Tone, one_line};
 use crate::cli::{Context, Exit, Failure, Format, FormatArg};
 
 /// Lists the MCP servers of your own agent programs, or writes some of them to your configuration.
@@ -56,14 +57,9 @@ pub(super) async fn run(args: ImportArgs, context: &mut Context) -> Result<Exit,
 }
 
 fn describe_list(found: &ServerImport) -> Vec<Line> {
-    let mut lines = describe_servers(&found.servers);
-    let can_be = |server: &ImportableServer| matches!(server.state, ImportState::Ready | ImportState::ByName);
-    if found.servers.iter().any(can_be) {
-        let command =
-            Line::new().plain("coppice mcp import NAME…").dim(", or ").plain("--all").dim(" for those that are ready");
-        lines.extend([Line::new(), command.dim(format!(", adds them to {}", one_line(&found.target)))]);
-    }
-    lines
+    let states = found.servers.iter().map(|server| server.state);
+    let command = describe_command(states, "coppice mcp import NAME…", &found.target);
+    describe_servers(&found.servers).into_iter().chain(command).collect()
 }
 
 fn describe_import(found: &ServerImport) -> Vec<Line> {
@@ -89,27 +85,15 @@ fn describe_servers(servers: &[ImportableServer]) -> Vec<Line> {
     if servers.is_empty() {
         return vec![Line::new().dim("none of your agent programs has an MCP server of its own")];
     }
-    let rows = table(&servers.iter().map(row).collect::<Vec<_>>());
-    let note = |server: &ImportableServer| {
-        server.note.as_deref().map(|note| Line::new().plain("    ").with(Tone::Warn, one_line(note)))
-    };
-    rows.into_iter().zip(servers).flat_map(|(row, server)| std::iter::once(row).chain(note(server))).collect()
+    describe_rows(servers.iter().map(row).collect())
 }
 
-fn row(server: &ImportableServer) -> Vec<Line> {
-    let state = match server.state {
-        ImportState::Ready => Line::toned(Tone::Good, "ready"),
-        ImportState::ByName => Line::toned(Tone::Warn, "by name"),
-        ImportState::Imported => Line::toned(Tone::Good, "imported"),
-        ImportState::Present => Line::new().dim("there"),
-        ImportState::Clash => Line::toned(Tone::Warn, "clash"),
-        ImportState::Unusable => Line::toned(Tone::Bad, "no"),
-    };
+fn row(server: &ImportableServer) -> ImportRow<'_> {
     let variables = match server.variables.as_slice() {
         [] => Line::new(),
         names => Line::new().dim(format!("  with {}", one_line(&names.join(", ")))),
     };
     let command = Line::new().plain(one_line(&server.command.join(" "))).then(variables);
-    let file = Line::new().dim(one_line(&server.file));
-    vec![Line::new().strong(one_line(&server.name)), state, file, command]
+    let (name, file) = (Line::new().strong(one_line(&server.name)), Line::new().dim(one_line(&server.file)));
+    ImportRow { cells: vec![name, describe_state(server.state), file, command], note: server.note.as_deref() }
 }

@@ -103,6 +103,16 @@ pub(super) struct Runs<'a> {
     pub unclear: Option<OpaqueConstruct>,
 }
 
+/// Whether it is what a program is there for to run what its words or its input say.
+pub(in super::super) fn runs_words(program: &str) -> bool {
+    let is_wrapper = WRAPPERS.iter().any(|wrapper| wrapper.name == program);
+    is_wrapper || SHELLS.contains(&program) || is_interpreter(program) || is_one_of(RUN_INPUT, program)
+}
+
+fn is_interpreter(program: &str) -> bool {
+    is_one_of(INTERPRETERS, program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+}
+
 /// What a program does with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum ArgumentUse {
@@ -206,8 +216,7 @@ impl Runs<'_> {
     fn resolve_unknown(&mut self, words: &[Word]) {
         let texts: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
         let ArgumentUse::MayRun(from) = ArgumentUse::of(&texts) else { return };
-        let is_version = |c: char| c.is_ascii_digit() || c == '.';
-        let interprets = is_one_of(INTERPRETERS, base_name(texts[0]).trim_end_matches(is_version));
+        let interprets = is_interpreter(base_name(texts[0]));
         self.possible_input |= interprets && reads_input(&words[1..]) || is_one_of(RUN_INPUT, base_name(texts[0]));
         self.add_possible(words, from);
         if base_name(texts[0]) == "git" {
