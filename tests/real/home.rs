@@ -21,18 +21,11 @@ fn url(stage: &Stage) -> String {
     stage.model(Agent::Claude).url()
 }
 
-/// Runs a first turn on Claude without a named model, and a resumed one after the daemon ended.
+/// Runs and resumes a session on Claude without a named model.
 #[track_caller]
 fn runs_and_resumes(stage: &Stage) {
-    stage.model(Agent::Claude).plays([answer("one"), answer("two")]);
-    let id = stage.create_with(&["--model", "claude"], "the first task");
-    stage.rests(&id, "ready");
-    assert_eq!(stage.last_answer(&id), "one");
-    stage.end_daemon(&[]);
-    stage.send(&id, "the second task", "ready");
-    assert_eq!(stage.last_answer(&id), "two");
+    stage.run_and_resume(stage.model(Agent::Claude), &["--model", "claude"]);
     stage.assert_only_the_asked_ran();
-    stage.assert_settings_untouched();
 }
 
 #[test]

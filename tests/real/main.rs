@@ -14,6 +14,7 @@
 mod agent;
 mod aside;
 mod attach;
+mod cloud;
 mod code;
 mod codex_cage;
 mod codex_edge;

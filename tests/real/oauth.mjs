@@ -11,7 +11,7 @@ import net from "node:net";
 const [key, cert] = process.argv.slice(2).map((path) => fs.readFileSync(path));
 let renewed = 0;
 
-const hosts = https.createServer({ key, cert }, (request, response) => {
+const answer = (request, response) => {
   let body = "";
   request.on("data", (data) => (body += data));
   request.on("end", () => {
@@ -35,11 +35,13 @@ const hosts = https.createServer({ key, cert }, (request, response) => {
       response.end("{}");
     }
   });
-});
+};
 
+const hosts = https.createServer({ key, cert }, answer);
+// Gemini CLI speaks to everybody without TLS behind a proxy when its model server has none.
 const proxy = http.createServer((request, response) => {
-  response.statusCode = 502;
-  response.end();
+  request.url = new URL(request.url).pathname;
+  answer(request, response);
 });
 proxy.on("connect", (request, client, head) => {
   const host = net.connect(hosts.address().port, "127.0.0.1", () => {

@@ -18,6 +18,7 @@ const HOSTS: &[&str] =
 pub(crate) struct OAuth {
     program: Child,
     port: String,
+    key: PathBuf,
     certificate: PathBuf,
     seen: Arc<Mutex<Vec<String>>>,
 }
@@ -39,13 +40,18 @@ impl OAuth {
                 noted.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             }
         });
-        Self { program, port, certificate, seen }
+        Self { program, port, key, certificate, seen }
     }
 
     /// Leads the programs of a stage here.
     pub(crate) fn lead(&self, stage: &mut Stage) {
         stage.set("HTTPS_PROXY", &format!("http://127.0.0.1:{}", self.port));
         stage.set("NODE_EXTRA_CA_CERTS", self.certificate.to_str().unwrap());
+    }
+
+    /// The file with its private key.
+    pub(crate) fn key(&self) -> &Path {
+        &self.key
     }
 
     /// The requests for a token so far.

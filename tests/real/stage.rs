@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::agent::{Agent, programs};
 use crate::env::TestEnv;
 use crate::model::Model;
+use crate::model::script::{answer, shell};
 use crate::trap::Trap;
 use crate::user::{self, TRACES};
 
@@ -85,6 +86,7 @@ impl Stage {
     /// Writes one of the user's own files, from their home directory, before any program starts.
     pub(crate) fn settle(&mut self, path: &str, text: &str) {
         let path = self.path("home").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         self.settings.retain(|(known, _)| *known != path);
         self.settings.push((path, text.into()));
@@ -141,6 +143,25 @@ impl Stage {
     pub(crate) fn send(&self, id: &str, prompt: &str, status: &str) {
         self.coppice(&["send", id, prompt]).succeeds();
         self.rests(id, status);
+    }
+
+    /// Runs a first turn with a command that a person approves, and a second turn after the daemon ended; `options` choose the agent. The
+    /// session's id.
+    #[track_caller]
+    pub(crate) fn run_and_resume(&self, model: &Model, options: &[&str]) -> String {
+        model.plays([shell("touch made"), answer("one"), answer("two")]);
+        let id = self.create_with(&[options, &["--posture", "attended"]].concat(), "the first task");
+        self.rests(&id, "approval");
+        self.coppice(&["approve", &id]).succeeds();
+        self.rests(&id, "ready");
+        assert_eq!(self.last_answer(&id), "one");
+        assert!(self.worktree(&id).join("made").exists());
+        self.end_daemon(&[]);
+        self.send(&id, "the second task", "ready");
+        assert_eq!(self.last_answer(&id), "two");
+        assert!(model.calls().last().unwrap().mentions("the first task"), "the conversation goes on");
+        self.assert_settings_untouched();
+        id
     }
 
     /// Waits until nothing happens in the session without a person, and requires the status it then has.

@@ -4,16 +4,19 @@ use axum::body::Bytes;
 use serde_json::{Value, json};
 
 use super::call::Request;
-use super::dialect::{Dialect, Part, Role, event, pieces};
+use super::cloud::{self, Cloud, CloudRequest};
+use super::dialect::{Dialect, EVENTS, Part, Role, event, pieces};
 use super::script::{Step, USAGE};
 
 pub(super) fn role(request: &Request) -> Role {
-    match request.path.split('?').next() {
-        Some("/v1/messages/count_tokens") => Role::Aside(Some(json!({"input_tokens": 100}))),
-        Some("/v1/messages") if request.body["tools"].as_array().is_some_and(|tools| !tools.is_empty()) => Role::Call,
+    let path = request.path.split('?').next().unwrap_or_default();
+    let has_tools = request.body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+    match path {
+        "/v1/messages/count_tokens" => Role::Aside(Some(json!({"input_tokens": 100}))),
+        _ if path != "/v1/messages" && CloudRequest::read(path).is_none() => Role::Aside(None),
+        _ if has_tools => Role::Call,
         // Requests without tools are side work, such as a title for the list of conversations.
-        Some("/v1/messages") => Role::Aside(Some(whole(&[Part::Text("ok".to_owned())], request))),
-        Some(_) | None => Role::Aside(None),
+        _ => Role::Aside(Some(whole(&[Part::Text("ok".to_owned())], request))),
     }
 }
 
@@ -38,7 +41,10 @@ pub(super) fn frames(parts: &[Part], request: &Request) -> Vec<Bytes> {
     let mut frames = Vec::new();
     let mut say = |name: &str, mut data: Value| {
         data["type"] = json!(name);
-        frames.push(event(Some(name), &data));
+        frames.push(match CloudRequest::read(&request.path).map(|read| read.cloud) {
+            Some(Cloud::Bedrock) => cloud::frame(&data),
+            Some(Cloud::Vertex) | None => event(Some(name), &data),
+        });
     };
     let mut message = whole(&[], request);
     message["stop_reason"] = Value::Null;
@@ -80,12 +86,31 @@ pub(super) fn whole(parts: &[Part], request: &Request) -> Value {
         "id": id("msg", request, 0),
         "type": "message",
         "role": "assistant",
-        "model": request.body["model"],
+        "model": model(request),
         "content": content.collect::<Vec<_>>(),
         "stop_reason": stop_reason(parts),
         "stop_sequence": null,
         "usage": usage(),
     })
+}
+
+/// The model that was asked.
+pub(super) fn model(request: &Request) -> &str {
+    let in_path = CloudRequest::read(&request.path).map(|read| read.model);
+    in_path.or_else(|| request.body["model"].as_str()).unwrap_or_default()
+}
+
+/// Whether the reply is a stream.
+pub(super) fn streams(request: &Request) -> bool {
+    CloudRequest::read(&request.path).map_or(request.body["stream"] == true, |read| read.is_streamed)
+}
+
+/// The type of a stream.
+pub(super) fn stream_type(request: &Request) -> &'static str {
+    match CloudRequest::read(&request.path).map(|read| read.cloud) {
+        Some(Cloud::Bedrock) => cloud::FRAMES,
+        Some(Cloud::Vertex) | None => EVENTS,
+    }
 }
 
 pub(super) fn error(status: u16, message: &str) -> Value {

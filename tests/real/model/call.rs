@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::anthropic;
 use super::dialect::Dialect;
 
 /// One HTTP request, whole.
@@ -42,7 +43,8 @@ impl Call {
     /// The model that was asked.
     pub(crate) fn model(&self) -> String {
         match self.dialect {
-            Dialect::Anthropic | Dialect::OpenAi => self.body()["model"].as_str().unwrap_or_default().to_owned(),
+            Dialect::Anthropic => anthropic::model(&self.request).to_owned(),
+            Dialect::OpenAi => self.body()["model"].as_str().unwrap_or_default().to_owned(),
             Dialect::Google => {
                 let name = self.request.path.split("/models/").nth(1).and_then(|rest| rest.split(':').next());
                 name.unwrap_or_default().to_owned()

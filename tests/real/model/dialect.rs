@@ -41,6 +41,9 @@ pub(super) enum Part {
     },
 }
 
+/// The type of a stream of server-sent events.
+pub(super) const EVENTS: &str = "text/event-stream";
+
 /// What every reply that never ends has said.
 pub(super) const BEGUN: &str = "I begin to ";
 
@@ -80,8 +83,17 @@ impl Dialect {
     /// Whether the reply is a stream of events.
     pub(super) fn streams(self, request: &Request) -> bool {
         match self {
-            Self::Anthropic | Self::OpenAi => request.body["stream"] == true,
+            Self::Anthropic => anthropic::streams(request),
+            Self::OpenAi => request.body["stream"] == true,
             Self::Google => request.path.contains("streamGenerateContent"),
+        }
+    }
+
+    /// The type of such a stream.
+    pub(super) fn stream_type(self, request: &Request) -> &'static str {
+        match self {
+            Self::Anthropic => anthropic::stream_type(request),
+            Self::OpenAi | Self::Google => EVENTS,
         }
     }
 

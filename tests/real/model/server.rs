@@ -11,7 +11,7 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request as Incoming, State};
-use axum::http::{HeaderMap, Method, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
@@ -227,17 +227,17 @@ async fn reply(shared: &Shared, request: &Request, step: Option<Step>) -> Respon
     match step {
         None => error(dialect, 400, "the script is at its end"),
         Some(Step::Status(status)) => error(dialect, status, "scripted error"),
-        Some(Step::Cut) if !dialect.streams(request) => broken(Vec::new()),
-        Some(Step::Cut) => broken(dialect.beginning(request)),
+        Some(Step::Cut) if !dialect.streams(request) => broken(dialect.stream_type(request), Vec::new()),
+        Some(Step::Cut) => broken(dialect.stream_type(request), dialect.beginning(request)),
         Some(Step::Hang) => {
             let begun = stream::iter(dialect.beginning(request)).chain(stream::pending());
-            streamed(Body::from_stream(begun.map(Ok::<_, io::Error>)))
+            streamed(dialect.stream_type(request), Body::from_stream(begun.map(Ok::<_, io::Error>)))
         }
         Some(step) => {
             let parts = dialect.parts(&step, request);
             if dialect.streams(request) {
                 let frames = dialect.frames(&parts, request).into_iter().map(Ok::<_, io::Error>);
-                streamed(Body::from_stream(stream::iter(frames)))
+                streamed(dialect.stream_type(request), Body::from_stream(stream::iter(frames)))
             } else {
                 plain(StatusCode::OK, &[], dialect.whole(&parts, request).to_string())
             }
@@ -246,15 +246,15 @@ async fn reply(shared: &Shared, request: &Request, step: Option<Step>) -> Respon
 }
 
 /// A reply whose connection breaks in the middle.
-fn broken(frames: Vec<Bytes>) -> Response<Body> {
+fn broken(stream_type: &'static str, frames: Vec<Bytes>) -> Response<Body> {
     let end = io::Error::new(io::ErrorKind::ConnectionReset, "scripted cut");
     let frames = stream::iter(frames).map(Ok).chain(stream::once(async { Err(end) }));
-    streamed(Body::from_stream(frames))
+    streamed(stream_type, Body::from_stream(frames))
 }
 
-fn streamed(body: Body) -> Response<Body> {
+fn streamed(stream_type: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
-    response.headers_mut().insert("content-type", "text/event-stream".parse().unwrap());
+    response.headers_mut().insert("content-type", HeaderValue::from_static(stream_type));
     response
 }
 
