@@ -27,6 +27,7 @@ pub mod preset;
 mod promise;
 pub mod refusal;
 pub mod registry;
+mod remedy;
 pub mod spec;
 mod state;
 pub mod transport;

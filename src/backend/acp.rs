@@ -23,6 +23,7 @@ use crate::backend::acp::handshake::Wishes;
 use crate::backend::acp::policy::{Asks, Policy, Refusals, Starts};
 use crate::backend::door::Entrance;
 use crate::backend::event::{Command, Event};
+use crate::backend::remedy::LoginRemedy;
 use crate::backend::spec::NativeTools;
 use crate::backend::transport::drive;
 use crate::backend::transport::spawn::SpawnRequest;
@@ -61,7 +62,11 @@ pub(crate) async fn run(
         starts: Starts::Update,
         asks: asks(launch.purpose),
         fitting: Some(policy::fitting(launch.posture)),
-        login: launch.spec.login.as_ref().map(|command| format!("run `{command}`, then run `coppice resume`")),
+        login: launch
+            .spec
+            .login
+            .as_ref()
+            .map(|command| LoginRemedy::of_backend(format!("run `{command}`, then run `coppice resume`"))),
         spoiled: None,
     };
     converse(launch, request, policy, entrance, commands, events).await;

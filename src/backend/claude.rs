@@ -14,6 +14,7 @@ mod mcp;
 mod model;
 mod permission;
 mod plan;
+mod remedy;
 mod stream;
 mod surface;
 #[cfg(test)]
@@ -34,6 +35,7 @@ use crate::backend::claude::argv::Begin;
 use crate::backend::claude::client::{Client, Opening, Wishes};
 pub(crate) use crate::backend::claude::home::user_main;
 use crate::backend::claude::login::Keeper;
+use crate::backend::claude::remedy::{LoginSources, find_remedy};
 use crate::backend::claude::user_settings::UserSettings;
 pub(crate) use crate::backend::claude::user_settings::find_settings_error;
 use crate::backend::event::{Command, Event};
@@ -52,10 +54,6 @@ use crate::protocol::SchemaDialect;
 
 /// The agent ends an interrupted turn within half a second, also in the middle of a command.
 const STOP: StopLadder = StopLadder { cancel: Duration::from_secs(2), terminate: Duration::from_secs(2) };
-
-/// What a person does about a login that is missing or refused.
-const LOGIN: &str = "run `claude auth login` (with `--sso` where the organisation asks for it), check it with \
-    `claude auth status`, then run `coppice resume`";
 
 /// Its own variables, and those of a cloud that it is told to use.
 const KEYS: &[&str] = &[
@@ -270,16 +268,22 @@ async fn start(
         needs: needs(launch, login),
     };
     let child = drive::spawn(launch, request, events).await?;
+    let environment = launch.environment();
     let wishes = Wishes {
         begin,
         cwd: launch.cwd.clone(),
         purpose: launch.purpose,
         native: posture::left(launch),
-        model: argv::model(launch).or(settings.model(&launch.environment())).map(str::to_owned),
+        model: argv::model(launch).or(settings.model(&environment)).map(str::to_owned),
         has_schema: launch.schema.is_some(),
         tools: launch.tools.clone(),
         stop: launch.spec.stop,
-        login: LOGIN.to_owned(),
+        login: find_remedy(LoginSources {
+            env: &environment,
+            backend_env: &launch.spec.env,
+            settings_env: &settings.env,
+            settings_file: &user_settings::path(&environment).unwrap_or_default(),
+        }),
         exec_at_ms: child.exec_at_ms,
     };
     Some((child, wishes))

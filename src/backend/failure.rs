@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::backend::remedy::LoginRemedy;
+
 /// The kinds of failure; every client and the store use the same words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureKind {
@@ -86,13 +88,31 @@ pub struct Failure {
     pub kind: FailureKind,
     pub message: String,
     pub hint: String,
+    /// What logs a person in, where the kind is `auth`.
+    pub login: LoginCommand,
+}
+
+/// The command that helps against a login that is missing or refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum LoginCommand {
+    /// The backend's own.
+    #[default]
+    Backend,
+    Other(&'static str),
+    /// None does: something has to be corrected.
+    None,
 }
 
 impl Failure {
     /// A failure with the hint of its kind.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         let hint = kind.hint().to_owned();
-        Self { kind, message: message.into(), hint }
+        Self { kind, message: message.into(), hint, login: LoginCommand::Backend }
+    }
+
+    /// The same failure with advice about the login.
+    pub(crate) fn with_remedy(self, remedy: &LoginRemedy) -> Self {
+        Self { hint: remedy.hint.clone(), login: remedy.command.clone(), ..self }
     }
 
     /// The same failure with a hint that knows more than its kind.

@@ -31,6 +31,7 @@ use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::gemini::home::Furniture;
 use crate::backend::gemini::served::Served;
+use crate::backend::remedy::LoginRemedy;
 use crate::backend::spec::{
     Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec,
     StopLadder, Todos, ToolList, Transport, Version, Versions,
@@ -43,9 +44,6 @@ use crate::permission::Posture;
 
 const PRO: &str = "gemini-3.1-pro-preview";
 const FLASH: &str = "gemini-3-flash-preview";
-
-/// What a person does about a login that is missing or refused.
-const LOGIN: &str = "run `gemini` once and log in, or set GEMINI_API_KEY; then run `coppice resume`";
 
 /// The registry's row.
 pub(crate) fn spec() -> Spec {
@@ -102,8 +100,8 @@ pub(crate) async fn run(
     events: mpsc::Sender<Event>,
 ) {
     let home = home_dir(&launch);
-    let start = match prepare(&mut launch, entrance, home.clone()).await {
-        Ok(request) => request,
+    let (start, remedy) = match prepare(&mut launch, entrance, home.clone()).await {
+        Ok(prepared) => prepared,
         Err(failure) => {
             // The owner may be gone already; then there is nobody to tell.
             events.send(Event::Failed(failure)).await.ok();
@@ -122,7 +120,7 @@ pub(crate) async fn run(
         asks: acp::asks(launch.purpose),
         // It is started in the only one there is.
         fitting: None,
-        login: Some(LOGIN.to_owned()),
+        login: Some(remedy),
         spoiled: Some(Arc::clone(&spoiled)),
     };
     let (purpose, conversation) = (launch.purpose, launch.resume.clone().unwrap_or_default());
@@ -151,7 +149,11 @@ async fn remember(spoiled: &Notify, home: &AgentDir, conversation: &str) {
 }
 
 /// Makes the home and everything else that the process must find; what `launch` keeps is for the protocol.
-async fn prepare(launch: &mut Launch, entrance: Option<Entrance>, home: AgentDir) -> Result<SpawnRequest, Failure> {
+async fn prepare(
+    launch: &mut Launch,
+    entrance: Option<Entrance>,
+    home: AgentDir,
+) -> Result<(SpawnRequest, LoginRemedy), Failure> {
     let wishes = Wishes {
         purpose: launch.purpose,
         native: posture::left(launch),
@@ -163,7 +165,7 @@ async fn prepare(launch: &mut Launch, entrance: Option<Entrance>, home: AgentDir
     };
     // Files are read and written, so this is no work for the runtime's own threads.
     let furnished = tokio::task::spawn_blocking(move || furnish(&home, wishes));
-    let Furnished { env, policy, resume, login } = furnished
+    let Furnished { env, policy, resume, login, cloud_files, remedy } = furnished
         .await
         .map_err(|error| Failure::new(FailureKind::Setup, format!("failed to prepare gemini: {error}")))??;
     launch.resume = resume;
@@ -173,10 +175,10 @@ async fn prepare(launch: &mut Launch, entrance: Option<Entrance>, home: AgentDir
     argv.extend(plan_dir(launch).into_iter().flat_map(|dir| ["--include-directories".to_owned(), dir]));
     let mut needs = install::needs(launch);
     needs.read.push(launch.neutral_dir.clone());
-    needs.read.extend(cloud_files(&launch.environment()));
+    needs.read.extend(cloud_files);
     // The CLI renews a token in place, through the link that its home has.
     needs.write.extend(login);
-    Ok(SpawnRequest { argv, env, cwd: launch.neutral_dir.clone(), needs })
+    Ok((SpawnRequest { argv, env, cwd: launch.neutral_dir.clone(), needs }, remedy))
 }
 
 /// The directory of the plan: the CLI's own tools write only in directories that it was told of.
@@ -209,6 +211,9 @@ struct Furnished {
     resume: Option<String>,
     /// The files of the user's that a renewed token is written to.
     login: Vec<PathBuf>,
+    /// The files of a cloud's login, which are only read.
+    cloud_files: Vec<PathBuf>,
+    remedy: LoginRemedy,
 }
 
 fn furnish(home: &AgentDir, wishes: Wishes) -> Result<Furnished, Failure> {
@@ -235,7 +240,10 @@ fn furnish(home: &AgentDir, wishes: Wishes) -> Result<Furnished, Failure> {
         // A journal that stays where it is costs a restore at worst; the history is replayed then.
         journal::protect(home, id).unwrap_or_else(|error| warn!(%error, "journal not protected"));
     }
-    Ok(Furnished { env: environment(env, login.env, home.path()), policy, resume, login: login.files })
+    let complete = login.complete(&env);
+    let (cloud_files, remedy) = (cloud_files(&complete), login.remedy(&complete));
+    let env = environment(env, login.env, home.path());
+    Ok(Furnished { env, policy, resume, login: login.files, cloud_files, remedy })
 }
 
 /// The home of one conversation. A side question has its own, which ends with it.

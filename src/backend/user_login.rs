@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::backend::claude;
 use crate::backend::key_helper::KeyHelper;
+use crate::backend::remedy::{is_on, value};
 use crate::backend::spec::{Spec, Transport};
 
 /// Switches that lead a program to models in a cloud.
@@ -61,15 +62,6 @@ pub(crate) fn cloud_files(env: &[(String, String)]) -> Vec<PathBuf> {
 fn google_file(env: &[(String, String)]) -> Option<PathBuf> {
     let named = value(env, GOOGLE_LOGIN).map(PathBuf::from);
     named.or_else(|| value(env, "HOME").map(|home| Path::new(home).join(GOOGLE_DEFAULT)))
-}
-
-fn is_on(env: &[(String, String)], switches: &[&str]) -> bool {
-    switches.iter().any(|switch| value(env, switch).is_some_and(|value| !matches!(value, "0" | "false")))
-}
-
-fn value<'a>(env: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    let found = env.iter().rev().find(|(known, _)| known == name);
-    found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ impl Engine {
             version: text(info.version),
             models: trial.started.map_or(0, |started| u32::try_from(started.models.len()).unwrap_or(u32::MAX)),
             reply: trial.reply,
-            failure: outcome.err().map(|Failure { kind, message, hint }| BackendFailure {
+            failure: outcome.err().map(|Failure { kind, message, hint, login: _ }| BackendFailure {
                 kind: kind.as_str().to_owned(),
                 message,
                 hint,

@@ -42,11 +42,12 @@ fn a_refused_key_stops_at_once(agent: Agent) {
     let error = fails(&stage, &id);
     assert_eq!(error["kind"], "auth", "{error:#}");
     match agent {
-        Agent::Claude | Agent::Gemini => assert_login(agent, &error),
-        // This user's provider takes its key from a variable, so no account helps.
-        Agent::Codex => {
+        Agent::Gemini => assert_login(agent, &error),
+        // The key is in a variable, so no login helps while it is there.
+        Agent::Claude | Agent::Codex => {
             let hint = error["hint"].as_str().unwrap_or_default();
-            assert!(hint.contains("export OPENAI_API_KEY") && !hint.contains("codex login"), "{error:#}");
+            assert!(hint.contains(&format!("run `export {}=…`", agent.key().0)), "{error:#}");
+            assert_eq!(error["command"], Value::Null, "{error:#}");
         }
     }
     let calls = stage.model(agent).calls().len();

@@ -10,7 +10,11 @@ use crate::agent::{Agent, for_each_agent};
 use crate::model::script::{Step, answer, shell};
 use crate::stage::Stage;
 
-for_each_agent!(a_refused_key_is_replaced_by_resume, a_key_is_replaced_by_send_with_the_environment);
+for_each_agent!(
+    a_refused_key_is_replaced_by_resume,
+    a_key_that_is_refused_in_the_middle_of_a_turn_is_replaced_as_the_hint_says,
+    a_key_is_replaced_by_send_with_the_environment
+);
 
 /// The key after the one that a stage begins with.
 const NEW_KEY: &str = "key-of-the-present-shell";
@@ -26,6 +30,31 @@ fn a_refused_key_is_replaced_by_resume(agent: Agent) {
     stage.rests(&id, "ready");
     assert_eq!(stage.last_answer(&id), "hello");
     assert_eq!(keys(&stage, agent).last(), Some(&true));
+}
+
+fn a_key_that_is_refused_in_the_middle_of_a_turn_is_replaced_as_the_hint_says(agent: Agent) {
+    let mut stage = Stage::new();
+    stage.model(agent).plays([answer("one"), shell("touch made")]).always(Step::Status(401));
+    let id = stage.begin(agent, "greet");
+    stage.rests(&id, "ready");
+    stage.coppice(&["send", &id, "work"]).succeeds();
+    let error = failure(&stage, &id);
+    assert_eq!(error["kind"], "auth", "{error:#}");
+    assert!(stage.worktree(&id).join("made").exists());
+    let (hint, name) = (error["hint"].as_str().unwrap(), agent.key().0);
+    let says = match agent {
+        Agent::Claude | Agent::Codex => format!("run `export {name}=…` with a valid key"),
+        Agent::Gemini => format!("set {name}"),
+    };
+    assert!(hint.contains(&says) && hint.contains(&format!("`coppice resume {id}`")), "{error:#}");
+
+    stage.model(agent).clear().plays([answer("done")]);
+    stage.set(name, NEW_KEY);
+    stage.coppice(&["resume", &id]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "done");
+    assert_eq!(keys(&stage, agent).last(), Some(&true));
+    assert!(stage.model(agent).calls().last().unwrap().mentions("greet"), "the conversation goes on");
 }
 
 fn a_key_is_replaced_by_send_with_the_environment(agent: Agent) {
@@ -62,6 +91,33 @@ fn a_login_of_codex_reaches_open_and_new_sessions() {
     log_in(&stage, "key-of-another-account");
     stage.send(&id, "again", "ready");
     assert!(stage.model(model).calls()[2].request.mentions("key-of-another-account"));
+
+    // It is withdrawn in the middle of a turn.
+    stage.model(model).plays([shell("touch made")]).always(Step::Status(401));
+    stage.coppice(&["send", &id, "work"]).succeeds();
+    let error = failure(&stage, &id);
+    assert_eq!((&error["kind"], &error["command"]), (&"auth".into(), &"codex login".into()), "{error:#}");
+    assert!(error["hint"].as_str().unwrap().contains("`codex login --with-api-key` with a key on stdin"), "{error:#}");
+    log_in(&stage, "key-of-a-third-account");
+    stage.model(model).clear().plays([answer("done")]);
+    stage.coppice(&["resume", &id]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "done");
+    assert!(stage.model(model).calls().last().unwrap().request.mentions("key-of-a-third-account"));
+}
+
+#[test]
+fn another_key_in_the_file_of_gemini_counts_with_the_next_prompt() {
+    let mut stage = Stage::new();
+    stage.unset("GEMINI_API_KEY");
+    stage.settle(".gemini/.env", "GEMINI_API_KEY=key-of-one-account\n");
+    let model = Agent::Gemini;
+    stage.model(model).plays([answer("one"), answer("two")]);
+    let id = stage.begin(model, "greet");
+    stage.rests(&id, "ready");
+    stage.settle(".gemini/.env", &format!("GEMINI_API_KEY={NEW_KEY}\n"));
+    stage.send(&id, "again", "ready");
+    assert_eq!(keys(&stage, model), [false, true]);
 }
 
 #[test]

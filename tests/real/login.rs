@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::edge::{self, allow};
-use crate::model::script::say;
+use crate::model::script::{Step, answer, say, shell};
 use crate::oauth::OAuth;
 use crate::stage::Stage;
 
@@ -42,6 +42,46 @@ fn a_token_that_claude_renews_reaches_the_user_and_the_next_session() {
     assert_eq!(oauth.renewals().len(), 1, "{:?}", oauth.renewals());
     let keys: Vec<_> = model.calls().iter().map(|call| call.request.mentions("Bearer access-1")).collect();
     assert_eq!(keys, [true, true]);
+}
+
+#[test]
+fn another_account_of_claude_counts_with_the_next_prompt_and_after_a_refusal() {
+    let mut stage = Stage::new();
+    let oauth = OAuth::start(&stage);
+    oauth.lead(&mut stage);
+    stage.unset("ANTHROPIC_API_KEY");
+    let agent = Agent::Claude;
+    let write_login = |account: &str| {
+        let token = json!({"accessToken": format!("access-of-{account}"), "refreshToken": format!("revoked-{account}"),
+            "expiresAt": 4_000_000_000_000_u64, "scopes": ["user:inference", "user:profile"], "subscriptionType": "max"});
+        let file = stage.path("home/.claude/.credentials.json");
+        fs::write(&file, json!({"claudeAiOauth": token}).to_string()).unwrap();
+    };
+    let last_account = || {
+        let calls = stage.model(agent).calls();
+        let header = calls.last().unwrap().request.headers.iter().find(|(name, _)| name == "authorization").cloned();
+        header.unwrap().1
+    };
+    write_login("one");
+    stage.model(agent).plays([answer("1"), answer("2"), shell("touch made")]).always(Step::Status(401));
+    let id = stage.begin(agent, "greet");
+    stage.rests(&id, "ready");
+    assert_eq!(last_account(), "Bearer access-of-one");
+    write_login("two");
+    stage.send(&id, "again", "ready");
+    assert_eq!(last_account(), "Bearer access-of-two");
+
+    // The second login is withdrawn, and its token cannot be renewed.
+    stage.send(&id, "work", "failed");
+    let error = stage.session(&id)["last_error"].clone();
+    assert_eq!((&error["kind"], &error["command"]), (&json!("auth"), &json!("claude auth login")), "{error:#}");
+    assert!(error["hint"].as_str().unwrap().contains("run `claude auth login`"), "{error:#}");
+    // What that command does.
+    write_login("three");
+    stage.model(agent).clear().plays([answer("3")]);
+    stage.coppice(&["resume", &id]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!((stage.last_answer(&id), last_account()), ("3".to_owned(), "Bearer access-of-three".to_owned()));
 }
 
 #[test]

@@ -17,7 +17,10 @@ const answer = (request, response) => {
   request.on("end", () => {
     console.log(`${request.method} ${request.headers.host} ${request.url.split("?")[0]} ${body.replaceAll("\n", " ")}`);
     response.setHeader("content-type", "application/json");
-    if (request.url.endsWith("/token")) {
+    if (request.url.endsWith("/token") && body.includes("revoked")) {
+      response.statusCode = 400;
+      response.end(JSON.stringify({ error: "invalid_grant", error_description: "Token has been expired or revoked." }));
+    } else if (request.url.endsWith("/token")) {
       renewed += 1;
       response.end(
         JSON.stringify({

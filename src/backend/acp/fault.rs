@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::backend::acp::message::{AUTH_REQUIRED, AuthMethod};
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::remedy::lacks_cloud_login;
 pub(crate) use crate::backend::transport::fault::{closed, crashed, input_stuck, interrupted, output_closed};
 use crate::backend::transport::jsonrpc::RpcError;
 
@@ -18,6 +19,7 @@ pub(crate) fn classify(error: &RpcError) -> Failure {
         AUTH_REQUIRED | 401 | 403 => FailureKind::Auth,
         // Google calls a bad key a bad request.
         _ if says(&["api key not valid", "api key expired", "api_key_invalid"]) => FailureKind::Auth,
+        _ if lacks_cloud_login(&text) => FailureKind::Auth,
         429 | 402 if says(&["quota", "billing", "credit"]) => FailureKind::Quota,
         429 => FailureKind::RateLimit { resets_at: None },
         402 => FailureKind::Quota,
@@ -124,6 +126,14 @@ mod tests {
         check(429, "You exceeded your current quota", Value::Null, "quota", "You exceeded your current quota");
         check(500, "models/x is not found", Value::Null, "model", "models/x is not found");
         check(400, "API key not valid. Please pass one.", Value::Null, "auth", "API key not valid. Please pass one.");
+        check(
+            500,
+            "Could not load the default credentials.",
+            Value::Null,
+            "auth",
+            "Could not load the default credentials.",
+        );
+        check(-32603, "Internal error", json!({"details": "invalid_grant"}), "auth", "invalid_grant");
         check(400, "the prompt is too long", Value::Null, "context", "the prompt is too long");
         check(500, "exception TypeError: fetch failed", Value::Null, "transport", "exception TypeError: fetch failed");
         check(-32603, "Internal error", json!({"details": "fetch failed"}), "transport", "fetch failed");

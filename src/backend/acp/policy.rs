@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use crate::backend::acp::update::ToolUpdate;
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::remedy::LoginRemedy;
 use crate::backend::spec::{Images, StopLadder};
 use crate::permission::{Posture, Reach};
 
@@ -26,7 +27,7 @@ pub(crate) struct Policy {
     /// The mode to be in, if the agent offers it.
     pub(crate) fitting: Option<&'static str>,
     /// What a person does when the agent is not logged in.
-    pub(crate) login: Option<String>,
+    pub(crate) login: Option<LoginRemedy>,
     /// Told when the service refuses what the agent restored; `None` for agents whose restore is sound.
     pub(crate) spoiled: Option<Arc<Notify>>,
 }
@@ -76,7 +77,7 @@ impl Policy {
     /// The failure as this agent's user is told it.
     pub(crate) fn tell(&self, failure: Failure) -> Failure {
         match &self.login {
-            Some(login) if failure.kind == FailureKind::Auth => failure.with_hint(login),
+            Some(login) if failure.kind == FailureKind::Auth => failure.with_remedy(login),
             Some(_) | None => failure,
         }
     }

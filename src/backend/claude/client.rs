@@ -20,6 +20,7 @@ use crate::backend::claude::turn::{self, Turn};
 use crate::backend::claude::{fault, mcp, stream, tool};
 use crate::backend::event::{AgentInfo, Block, Command, ContextUse, Event, Started, ToolStatus, Usage};
 use crate::backend::failure::Failure;
+use crate::backend::remedy::LoginRemedy;
 use crate::backend::spec::StopLadder;
 use crate::backend::transport::lines::log_skipped;
 use crate::backend::transport::machine::{Effect, Input, Machine};
@@ -49,7 +50,7 @@ pub(crate) struct Wishes {
     pub(crate) tools: Vec<ServedTool>,
     pub(crate) stop: StopLadder,
     /// What a person does about a login that does not work.
-    pub(crate) login: String,
+    pub(crate) login: LoginRemedy,
     pub(crate) exec_at_ms: i64,
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::remedy::{LoginRemedy, lacks_cloud_login};
 pub(crate) use crate::backend::transport::fault::{closed, crashed, input_stuck, interrupted, output_closed};
 
 /// What the lines before a result told of its failure.
@@ -18,7 +19,7 @@ pub(crate) struct Signs {
 }
 
 /// The failure that a result with an error stands for.
-pub(crate) fn classify(result: &Value, signs: &Signs, login: &str) -> Failure {
+pub(crate) fn classify(result: &Value, signs: &Signs, login: &LoginRemedy) -> Failure {
     let text = describe(result);
     let rate_limit = || FailureKind::RateLimit { resets_at: signs.resets_at };
     if result["stop_reason"] == "refusal" {
@@ -42,6 +43,8 @@ pub(crate) fn classify(result: &Value, signs: &Signs, login: &str) -> Failure {
             (Some(413), _) => FailureKind::Context,
             (Some(429), _) => rate_limit(),
             (Some(500..=599), _) => FailureKind::Transport,
+            // No service was asked, so there are only the words of a library.
+            (None, _) if lacks_cloud_login(&text) => return auth(text, login),
             (_, _) => FailureKind::Protocol,
         },
     };
@@ -49,8 +52,8 @@ pub(crate) fn classify(result: &Value, signs: &Signs, login: &str) -> Failure {
 }
 
 /// A login that is missing or refused.
-pub(crate) fn auth(text: impl Into<String>, login: &str) -> Failure {
-    Failure::new(FailureKind::Auth, text).with_hint(login)
+pub(crate) fn auth(text: impl Into<String>, login: &LoginRemedy) -> Failure {
+    Failure::new(FailureKind::Auth, text).with_remedy(login)
 }
 
 /// The most telling text of a result.
@@ -113,7 +116,7 @@ mod tests {
     fn a_failure_is_known_by_its_signs_and_not_by_its_words() {
         let check = |error: &str, result: Value, expected: &str| {
             let signs = Signs { error: Some(error.to_owned()).filter(|error| !error.is_empty()), resets_at: Some(5) };
-            let failure = classify(&result, &signs, "log in");
+            let failure = classify(&result, &signs, &LoginRemedy::of_backend("log in"));
             assert_eq!(failure.kind.as_str(), expected, "{error} {result}");
             if failure.kind == FailureKind::Auth {
                 assert_eq!(failure.hint, "log in");
@@ -137,6 +140,7 @@ mod tests {
         check("server_error", json!({"result": "Unable to connect"}), "transport");
         check("invalid_request", json!({"stop_reason": "refusal", "result": "no"}), "model");
         check("", status(401), "auth");
+        check("unknown", json!({"result": "API Error: Could not load credentials from any providers"}), "auth");
         check("", status(402), "quota");
         check("", status(404), "model");
         check("", status(413), "context");
@@ -152,7 +156,10 @@ mod tests {
     #[test]
     fn a_limit_tells_when_it_resets() {
         let signs = Signs { error: Some("rate_limit".to_owned()), resets_at: Some(7000) };
-        assert_eq!(classify(&json!({}), &signs, "").kind, FailureKind::RateLimit { resets_at: Some(7000) });
+        assert_eq!(
+            classify(&json!({}), &signs, &LoginRemedy::of_backend("")).kind,
+            FailureKind::RateLimit { resets_at: Some(7000) }
+        );
     }
 
     #[test]

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::argv::Begin;
 use super::client::Wishes;
 use crate::backend::event::Event;
+use crate::backend::remedy::LoginRemedy;
 use crate::backend::spec::StopLadder;
 use crate::backend::transport::machine::Effect;
 use crate::backend::{Native, Purpose, ServedTool};
@@ -31,7 +32,7 @@ fn wishes() -> Wishes {
         has_schema: false,
         tools: Vec::new(),
         stop: STOP,
-        login: "log in".to_owned(),
+        login: LoginRemedy::of_backend("log in"),
         exec_at_ms: 7,
     }
 }

@@ -11,6 +11,7 @@ use crate::backend::claude::plan::{self, Plan};
 use crate::backend::claude::stream::Stream;
 use crate::backend::claude::tool;
 use crate::backend::event::{Event, Stop, ToolCall, ToolRequest, ToolStatus};
+use crate::backend::remedy::LoginRemedy;
 
 /// The name of the model of messages that no model wrote.
 const SYNTHETIC: &str = "<synthetic>";
@@ -167,7 +168,7 @@ impl Turn {
     }
 
     /// The turn is over: everything left open is closed, then it ends one way or the other.
-    pub(crate) fn finish(mut self, result: &Value, login: &str) -> Vec<Event> {
+    pub(crate) fn finish(mut self, result: &Value, login: &LoginRemedy) -> Vec<Event> {
         let mut events = self.abandon();
         let final_text = |text, stop| Event::Final { text, stop };
         let output = &result["structured_output"];

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::remedy::LoginRemedy;
 pub(super) use crate::backend::transport::fault::{closed, crashed, interrupted};
 use crate::backend::transport::jsonrpc::RpcError;
 
@@ -100,7 +101,8 @@ pub(super) fn name_key(failure: Failure, user: &Value, config_file: Option<&Path
     }
     match failure.kind == FailureKind::Auth {
         true => {
-            failure.with_hint(format!("{source}: run `export {variable}=…` with a valid key, then `coppice resume`"))
+            let hint = LoginRemedy::of_variable(variable).hint;
+            failure.with_remedy(&LoginRemedy::new(format!("{source}: {hint}")))
         }
         false => failure,
     }

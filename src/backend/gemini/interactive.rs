@@ -15,7 +15,7 @@ const SERVER: &str = "--acp";
 pub(crate) async fn prepare(mut launch: Launch) -> Result<Interactive, Failure> {
     launch.argv.retain(|word| word != SERVER);
     let (home, known) = (super::home_dir(&launch), launch.resume.clone());
-    let SpawnRequest { mut argv, env, needs, .. } = super::prepare(&mut launch, None, home).await?;
+    let (SpawnRequest { mut argv, env, needs, .. }, _) = super::prepare(&mut launch, None, home).await?;
     // One whose history the service refused can still be read.
     launch.resume = launch.resume.or(known);
     argv.extend(launch.opening());

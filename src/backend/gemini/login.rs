@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::backend::remedy::{LoginRemedy, value};
 use crate::backend::user_file::{read_beginning, read_json};
 
 /// The variables that decide a login; a repository's `.env` must not set any of them.
@@ -17,6 +18,7 @@ const VARIABLES: &[&str] = &[
     "GOOGLE_GENAI_USE_VERTEXAI",
     "GOOGLE_GENAI_USE_GCA",
     "GOOGLE_GEMINI_BASE_URL",
+    "GOOGLE_VERTEX_BASE_URL",
 ];
 
 /// The files of a login; the CLI keeps them beside its settings.
@@ -28,10 +30,17 @@ const STORE: &str = "gemini-credentials.json";
 
 const API_KEY: &str = "gemini-api-key";
 const VERTEX: &str = "vertex-ai";
+/// The variable that stands for the same choice.
+const VERTEX_SWITCH: &str = "GOOGLE_GENAI_USE_VERTEXAI";
+/// A key for Vertex, in the place of files.
+const VERTEX_KEY: &str = "GOOGLE_API_KEY";
 const GOOGLE: &str = "oauth-personal";
 
 /// No file of a login is nearly as long.
 const LONGEST_LOGIN: u64 = 256 * 1024;
+
+/// What a person does about a login to Google or a key that is missing or refused.
+const LOGIN: &str = "run `gemini` once and log in, or set GEMINI_API_KEY; then run `coppice resume`";
 
 /// A login that a conversation can use, and the model that the user chose with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,6 +81,21 @@ pub(super) fn find(dir: &Path, env: &[(String, String)]) -> Login {
 }
 
 impl Login {
+    /// The environment of the user with what belongs to this login. A user may choose Vertex without a variable.
+    pub(super) fn complete(&self, env: &[(String, String)]) -> Vec<(String, String)> {
+        let switch = (self.kind == VERTEX).then(|| (VERTEX_SWITCH.to_owned(), "true".to_owned()));
+        env.iter().chain(&self.env).cloned().chain(switch).collect()
+    }
+
+    /// What a person does when this login is refused, in a complete environment.
+    pub(super) fn remedy(&self, env: &[(String, String)]) -> LoginRemedy {
+        match self.kind.as_str() {
+            VERTEX if value(env, VERTEX_KEY).is_some() => LoginRemedy::of_variable(VERTEX_KEY),
+            VERTEX => LoginRemedy::of_cloud(env).unwrap_or_else(|| LoginRemedy::of_backend(LOGIN)),
+            _ => LoginRemedy::of_backend(LOGIN),
+        }
+    }
+
     /// The login in words, with its keys but without the tokens that the CLI renews; reads files.
     pub(super) fn describe(&self) -> String {
         let is_lasting = |path: &&PathBuf| match path.file_name().and_then(|name| name.to_str()) {
@@ -95,7 +119,7 @@ fn choose(chosen: Option<&str>, variables: &[(&str, &str)], google: Google) -> S
         Some(GOOGLE) if has_key && google == Google::LoggedOut => API_KEY,
         Some(chosen) => chosen,
         None if is_on("GOOGLE_GENAI_USE_GCA") => GOOGLE,
-        None if is_on("GOOGLE_GENAI_USE_VERTEXAI") => VERTEX,
+        None if is_on(VERTEX_SWITCH) => VERTEX,
         None if has_key || google == Google::LoggedOut => API_KEY,
         None => GOOGLE,
     };

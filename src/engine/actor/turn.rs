@@ -9,7 +9,7 @@ use crate::api::session::{TurnError, TurnState, Usage};
 use crate::backend::event::{
     Block as PromptBlock, Command as BackendCommand, Event as BackendEvent, PlanStatus, ToolCall, ToolKind, ToolStatus,
 };
-use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::failure::{Failure, FailureKind, LoginCommand};
 use crate::config::Config;
 use crate::config::resolve::CommitMessage;
 use crate::config::value::format_duration;
@@ -134,7 +134,11 @@ impl TurnRun {
         let kind = failure.kind.as_str().to_owned();
         let error = TurnError { kind, message: failure.message, hint: Some(hint), ..TurnError::default() };
         match failure.kind {
-            FailureKind::Auth => TurnError { command: login, ..error },
+            FailureKind::Auth => match failure.login {
+                LoginCommand::Backend => TurnError { command: login, ..error },
+                LoginCommand::Other(command) => TurnError { command: Some(command.to_owned()), ..error },
+                LoginCommand::None => error,
+            },
             FailureKind::RateLimit { resets_at } => TurnError { resets_at, ..error },
             FailureKind::Quota
             | FailureKind::Model

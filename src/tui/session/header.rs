@@ -4,9 +4,9 @@ use crate::api::session::{Sandbox, Session, Status, WaitingFor};
 use crate::look::age::age;
 use crate::look::line::{Line, Tone, cut, one_line};
 use crate::look::status;
+use crate::tui::composer;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::model::Model;
-use crate::tui::{composer, login};
 
 /// A reason is that long at most.
 const REASON: usize = 48;
@@ -69,7 +69,7 @@ pub(super) fn banner(model: &Model, session: &Session, plan: Option<&str>) -> Op
 fn help(model: &Model, session: &Session) -> Option<Line> {
     let error = session.last_error.as_ref().filter(|_| session.status == Status::Failed)?;
     let key = |action, does: &str| model.keymap.key(Context::Session, action).map(|key| format!(" · {key} {does}"));
-    let login = error.command.as_deref().or_else(|| login::command(model, session).filter(|_| error.kind == "auth"));
+    let login = error.command.as_deref();
     let login = login.and_then(|command| key(Action::Login, &format!("runs `{}`", one_line(command))));
     let limit =
         error.resets_at.filter(|at| *at > model.now).map(|at| format!(" · in {} the limit ends", age(at, model.now)));

@@ -11,6 +11,7 @@ use crate::backend::acp::client::Client;
 use crate::backend::acp::handshake::Wishes;
 use crate::backend::acp::policy::{Asks, Policy};
 use crate::backend::event::{Block, Command};
+use crate::backend::remedy::LoginRemedy;
 use crate::backend::transport::machine::{Effect, Input, Machine};
 use crate::backend::transport::spawn::Signal;
 
@@ -163,7 +164,7 @@ fn other_errors_of_a_restored_conversation_end_only_their_turn() {
 
 #[test]
 fn a_login_is_hinted_at_in_the_words_of_the_backend() {
-    let policy = Policy { login: Some("run `agent` once".to_owned()), ..POLICY };
+    let policy = Policy { login: Some(LoginRemedy::of_backend("run `agent` once")), ..POLICY };
     let hint = |effects: Vec<Effect>| {
         effects.into_iter().find_map(|effect| match effect {
             Effect::Emit(crate::backend::event::Event::Failed(failure)) => Some(failure.hint),

@@ -1,0 +1,123 @@
+//! What a person does about a login that is missing or refused, as far as it is not the backend's own: keys in variables and
+//! logins of clouds. Pure.
+
+use crate::backend::failure::LoginCommand;
+
+/// Advice about a login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LoginRemedy {
+    pub(crate) hint: String,
+    pub(crate) command: LoginCommand,
+}
+
+/// The switches of the clouds, and the advice for each.
+const CLOUDS: &[(&[&str], &str, LoginCommand)] = &[
+    (
+        &["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_ANTHROPIC_AWS"],
+        "renew your login to AWS: run `aws sso login`, or correct `~/.aws/credentials` or your `AWS_…` variables; then run \
+         `coppice resume`",
+        LoginCommand::None,
+    ),
+    (
+        &["CLAUDE_CODE_USE_VERTEX", "GOOGLE_GENAI_USE_VERTEXAI"],
+        "renew your login to Google Cloud: run `gcloud auth application-default login`, or correct the file that \
+         GOOGLE_APPLICATION_CREDENTIALS names; then run `coppice resume`",
+        LoginCommand::Other("gcloud auth application-default login"),
+    ),
+    (
+        &["CLAUDE_CODE_USE_FOUNDRY"],
+        "renew your login to Azure: run `az login`, or correct your `ANTHROPIC_FOUNDRY_…` and `AZURE_…` variables; then run \
+         `coppice resume`",
+        LoginCommand::Other("az login"),
+    ),
+];
+
+/// How the libraries of the clouds say that there is no login or that it has run out; the service is not even asked then.
+const NO_LOGIN: &[&str] = &[
+    "could not load credentials from any providers",
+    "could not load the default credentials",
+    "could not refresh access token",
+    "invalid_grant",
+    "invalid_rapt",
+    "aws sso login",
+    "sso session",
+];
+
+impl LoginRemedy {
+    /// A hint without a command that logs in.
+    pub(crate) fn new(hint: impl Into<String>) -> Self {
+        Self { hint: hint.into(), command: LoginCommand::None }
+    }
+
+    /// A hint beside the backend's own command.
+    pub(crate) fn of_backend(hint: impl Into<String>) -> Self {
+        Self { hint: hint.into(), command: LoginCommand::Backend }
+    }
+
+    /// The advice for the cloud that a program with this environment uses; `None` while it uses none.
+    pub(crate) fn of_cloud(env: &[(String, String)]) -> Option<Self> {
+        let (_, hint, command) = CLOUDS.iter().find(|(switches, ..)| is_on(env, switches))?;
+        Some(Self { hint: (*hint).to_owned(), command: command.clone() })
+    }
+
+    /// The advice for a key in a variable of the user's shell.
+    pub(crate) fn of_variable(name: &str) -> Self {
+        Self::new(format!("run `export {name}=…` with a valid key, then `coppice resume`"))
+    }
+}
+
+/// Whether a program says that its login to a cloud is missing or has run out.
+pub(crate) fn lacks_cloud_login(message: &str) -> bool {
+    let message = message.to_lowercase();
+    NO_LOGIN.iter().any(|words| message.contains(words))
+}
+
+/// Whether one of these variables is set to something that means yes.
+pub(crate) fn is_on(env: &[(String, String)], switches: &[&str]) -> bool {
+    switches.iter().any(|switch| value(env, switch).is_some_and(|value| !matches!(value, "0" | "false")))
+}
+
+/// The value of a variable, unless it is empty.
+pub(crate) fn value<'a>(env: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = env.iter().rev().find(|(known, _)| known == name);
+    found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cloud_in_use_has_its_own_login() {
+        for (switch, expected) in [
+            ("CLAUDE_CODE_USE_BEDROCK=1", Some("aws sso login")),
+            ("CLAUDE_CODE_USE_BEDROCK=0", None),
+            ("CLAUDE_CODE_USE_VERTEX=true", Some("gcloud auth application-default login")),
+            ("GOOGLE_GENAI_USE_VERTEXAI=true", Some("gcloud auth application-default login")),
+            ("CLAUDE_CODE_USE_FOUNDRY=1", Some("az login")),
+            ("PATH=/bin", None),
+        ] {
+            let (name, value) = switch.split_once('=').unwrap();
+            let remedy = LoginRemedy::of_cloud(&[(name.to_owned(), value.to_owned())]);
+            assert_eq!(remedy.is_some(), expected.is_some(), "{switch}");
+            if let (Some(remedy), Some(command)) = (remedy, expected) {
+                assert!(remedy.hint.contains(command) && remedy.hint.ends_with("`coppice resume`"), "{}", remedy.hint);
+            }
+        }
+    }
+
+    #[test]
+    fn a_missing_login_of_a_cloud_is_known_by_its_words() {
+        for message in [
+            "API Error: Could not load credentials from any providers",
+            "Could not load the default credentials. Browse to https://cloud.google.com/docs",
+            "API Error: invalid_grant",
+            "Token is expired. To refresh this SSO session run 'aws sso login' with the corresponding profile.",
+        ] {
+            assert!(lacks_cloud_login(message), "{message}");
+        }
+        for message in ["API Error: 400 nope", "fetch failed", ""] {
+            assert!(!lacks_cloud_login(message), "{message}");
+        }
+    }
+}
