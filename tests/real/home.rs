@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 
 use crate::agent::Agent;
-use crate::model::script::answer;
+use crate::model::script::{answer, shell};
 use crate::stage::Stage;
 
 /// A stage whose shell knows nothing about Claude's service.
@@ -77,6 +77,35 @@ fn a_key_helper_that_fails_is_named_and_its_hint_helps() {
     stage.coppice(&["resume", &id]).succeeds();
     stage.rests(&id, "ready");
     assert_eq!(stage.last_answer(&id), "hello");
+}
+
+#[test]
+fn a_provider_of_ones_own_gets_its_key_and_header_from_codex_alone() {
+    let mut stage = Stage::new();
+    stage.unset("OPENAI_API_KEY");
+    let config = format!(
+        "model = \"anthropic/claude-sonnet\"\nmodel_provider = \"openrouter\"\n[model_providers.openrouter]\n\
+         name = \"OpenRouter\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\nenv_key = \"OPENROUTER_API_KEY\"\n\
+         env_http_headers = {{ \"X-Title\" = \"OPENROUTER_TITLE\" }}\n",
+        stage.model(Agent::Codex).url()
+    );
+    stage.settle(".codex/config.toml", &config);
+    stage.set("OPENROUTER_API_KEY", "key-of-the-provider");
+    stage.set("OPENROUTER_TITLE", "title-of-the-user");
+    let model = stage.model(Agent::Codex);
+    let id = stage.run_and_resume(model, &["--model", "codex"]);
+    model.plays([shell("env"), answer("three")]);
+    stage.coppice(&["posture", &id, "unattended"]).succeeds();
+    stage.send(&id, "the third task", "ready");
+    let calls = model.calls();
+    for call in &calls {
+        let has = |name: &str, value: &str| call.request.headers.contains(&(name.to_owned(), value.to_owned()));
+        assert!(has("authorization", "Bearer key-of-the-provider") && has("x-title", "title-of-the-user"));
+        assert_eq!(call.model(), "anthropic/claude-sonnet");
+    }
+    let said = calls.last().unwrap().request.body.to_string();
+    assert!(said.contains("PATH=") && !said.contains("key-of-the-provider") && !said.contains("title-of-the-user"));
+    stage.assert_only_the_asked_ran();
 }
 
 #[test]
