@@ -38,6 +38,7 @@ mod peer;
 mod posture;
 mod profile;
 mod raw;
+mod registry;
 #[path = "../it/seat.rs"]
 #[allow(dead_code, reason = "shared with the integration crate, which uses more of it")]
 mod seat;
