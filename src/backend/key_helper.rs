@@ -11,6 +11,10 @@ use crate::backend::transport::spawn::{Exit, Needs, SpawnRequest, Spawner};
 /// How long a helper may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// How long a key is used unless the variable says otherwise, in milliseconds: as long as Claude Code uses one by itself.
+const KEY_LIFETIME_MS: i64 = 5 * 60 * 1000;
+const LIFETIME_VARIABLE: &str = "CLAUDE_CODE_API_KEY_HELPER_TTL_MS";
+
 /// A helper that the user's settings of a program name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyHelper {
@@ -23,6 +27,13 @@ pub struct KeyHelper {
 }
 
 impl KeyHelper {
+    /// The period that a moment lies in; a process that was started in another one has a key that may have run out.
+    pub fn period(env: &[(String, String)], now_ms: i64) -> i64 {
+        let named = env.iter().rev().find(|(name, _)| name == LIFETIME_VARIABLE);
+        let lifetime = named.and_then(|(_, value)| value.parse().ok()).filter(|lifetime| *lifetime > 0);
+        now_ms / lifetime.unwrap_or(KEY_LIFETIME_MS)
+    }
+
     /// Runs the helper; the key that it prints.
     pub async fn run(&self, spawn: &dyn Spawner, env: Vec<(String, String)>, cwd: &Path) -> Result<String, Failure> {
         let argv = ["/bin/sh", "-c", &self.command].map(str::to_owned).to_vec();
@@ -61,6 +72,16 @@ fn read_key(output: &ProgramOutput) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_lasts_for_a_period() {
+        let env = |value: &str| vec![(LIFETIME_VARIABLE.to_owned(), value.to_owned())];
+        assert_eq!([0, 299_999, 300_000].map(|now| KeyHelper::period(&[], now)), [0, 0, 1]);
+        assert_eq!([0, 999, 1_000].map(|now| KeyHelper::period(&env("1000"), now)), [0, 0, 1]);
+        for odd in ["", "0", "-1", "soon"] {
+            assert_eq!(KeyHelper::period(&env(odd), 300_000), 1, "{odd}");
+        }
+    }
 
     #[test]
     fn a_key_is_the_only_line() {

@@ -5,9 +5,10 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use rustix::fs::OFlags;
 use serde_json::Value;
+
+use crate::permission::claude_rules::parse_settings;
 
 /// No settings are larger; the file that Claude keeps its state in grows with every project.
 const LARGEST: u64 = 16 << 20;
@@ -15,7 +16,7 @@ const LARGEST: u64 = 16 << 20;
 /// Reads a file; one that is missing says nothing. The error names the path, and the line and column where there is one.
 pub(crate) fn read_json(path: &Path) -> Result<Value, String> {
     match read_text(path) {
-        Ok(text) => parse_json(&text).map_err(|why| format!("{}:{why}", path.display())),
+        Ok(text) => parse_settings(&text).map_err(|why| format!("{}:{why}", path.display())),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Value::Null),
         Err(error) => Err(format!("{}: {error}", path.display())),
     }
@@ -38,17 +39,6 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
-}
-
-/// Reads JSON as people write it, with comments; the error is `LINE:COLUMN: why`.
-pub(crate) fn parse_json(text: &str) -> Result<Value, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
-    let parsed = parsed.map_err(|error| {
-        let why = error.kind().to_string().to_lowercase();
-        format!("{}:{}: {why}", error.line_display(), error.column_display())
-    });
-    Ok(parsed?.value.map(Value::from).unwrap_or_default())
 }
 
 #[cfg(test)]

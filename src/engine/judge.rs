@@ -95,7 +95,7 @@ impl Judge {
         settings: Arc<Settings>,
         plan: Option<PathBuf>,
     ) -> Result<Self, Fault> {
-        let files = Files::of(shared, &record.project, repo);
+        let files = Files::of_session(shared, record, repo);
         let Loaded { rules, .. } = files.load(&settings)?;
         let places = confine::places(shared, record, repo, plan);
         let served = confine::hold_of_own(shared, &record.body.reach);

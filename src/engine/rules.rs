@@ -16,11 +16,13 @@ use crate::api::request::Environment;
 use crate::config::Trust;
 use crate::config::confine::Hints;
 use crate::git::Repo;
-use crate::permission::claude_rules::{ClaudeRules, read_claude_rules};
+use crate::permission::claude_rules::{ClaudeRules, ask_about_everything, read_claude_rules};
 use crate::permission::load::{self, List, LoadError};
 use crate::permission::rule::{Rule, RuleFile, Rules};
 
 use super::fault::Fault;
+use super::prepare::captured_environment;
+use super::record::Record;
 use super::settings::Settings;
 use super::shared::Shared;
 
@@ -58,7 +60,7 @@ pub(super) struct Files {
     consent: PathBuf,
     map: PathBuf,
     /// The user's settings of Claude Code, whose rules that forbid count as well.
-    claude: PathBuf,
+    claude: Vec<PathBuf>,
     home: String,
     /// The directory that is certain to be the user's, above the local file.
     local_base: PathBuf,
@@ -91,10 +93,20 @@ impl Files {
             local,
             consent: place.join("permissions.agreed.json"),
             map: place.join("permissions.jsonc"),
-            claude: claude_settings(&shared.own_environment),
+            claude: vec![claude_settings(&shared.own_environment)],
             home: shared.own_environment.get("HOME").cloned().unwrap_or_default(),
             local_base,
         }
+    }
+
+    /// The files of a session, whose shell may have settings of Claude Code in another directory than the daemon's.
+    pub(super) fn of_session(shared: &Shared, record: &Record, repo: &Repo) -> Self {
+        let mut files = Self::of(shared, &record.project, repo);
+        let own = claude_settings(&captured_environment(shared, record));
+        if !files.claude.contains(&own) {
+            files.claude.push(own);
+        }
+        files
     }
 
     /// Reads everything. A file that means nothing is an error: without its rules something could go ahead.
@@ -103,7 +115,9 @@ impl Files {
         let user = read_text(&self.user).map_err(|source| fault("read", &self.user, source))?;
         let user = user.map(|text| self.parse(&self.user, &text)).transpose()?;
         loaded.add(self.user.display().to_string(), user, None);
-        self.add_claude_rules(&mut loaded);
+        for path in &self.claude {
+            self.add_claude_rules(path, &mut loaded);
+        }
         let (shared, note) = match (&settings.rules, settings.trust) {
             (Some(file), Trust::Untrusted) if !file.allow.is_empty() => {
                 (Some(RuleFile { allow: Vec::new(), ..file.clone() }), Some(NEEDS_TRUST))
@@ -129,13 +143,17 @@ impl Files {
     }
 
     /// Adds what Claude Code's own settings of the user deny or ask about. A file of another program that cannot be read
-    /// stops no session, and is named.
-    fn add_claude_rules(&self, loaded: &mut Loaded) {
-        let name = self.claude.display().to_string();
-        let text = match read_text(&self.claude) {
+    /// stops no session, but nobody knows what it denies, so everything is asked about.
+    fn add_claude_rules(&self, path: &Path, loaded: &mut Loaded) {
+        let name = path.display().to_string();
+        let mut add_unknown = |why: String| {
+            let note = format!("cannot be read, so everything is asked about: {why}");
+            loaded.add(name.clone(), Some(ask_about_everything(&name)), Some(&note));
+        };
+        let text = match read_text(path) {
             Ok(Some(text)) => text,
             Ok(None) => return,
-            Err(error) => return loaded.add(name, None, Some(&format!("cannot be read: {error}"))),
+            Err(error) => return add_unknown(error.to_string()),
         };
         match read_claude_rules(&name, &text, &self.home) {
             Ok(ClaudeRules { file, skipped }) if file.ask.is_empty() && file.deny.is_empty() && skipped.is_empty() => {}
@@ -143,7 +161,7 @@ impl Files {
                 let note = (!skipped.is_empty()).then(|| format!("not understood: {}", skipped.join(", ")));
                 loaded.add(name, Some(file), note.as_deref());
             }
-            Err(error) => loaded.add(name, None, Some(&format!("is no JSON: {error}"))),
+            Err(why) => add_unknown(why),
         }
     }
 
@@ -353,7 +371,7 @@ mod tests {
             local: sandbox.main().join(LOCAL_FILE),
             consent: directory.join("data/permissions.agreed.json"),
             map: directory.join("data/permissions.jsonc"),
-            claude: directory.join("claude/settings.json"),
+            claude: vec![directory.join("claude/settings.json")],
             home: "/home/u".into(),
             local_base: sandbox.main(),
         }

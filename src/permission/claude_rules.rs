@@ -1,6 +1,7 @@
 //! The rules of Claude Code's settings, in the spelling of ours. What they allow counts only once a person takes it over:
 //! consent for one program is none for all.
 
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
 use super::load::List;
@@ -22,20 +23,19 @@ pub struct AllowRule {
 }
 
 /// Reads what the text of a settings file allows.
-pub fn read_allow_rules(text: &str, home: &str) -> Result<Vec<AllowRule>, serde_json::Error> {
-    let settings: Value = serde_json::from_str(text)?;
-    let texts = settings["permissions"]["allow"].as_array().into_iter().flatten().filter_map(Value::as_str);
+pub fn read_allow_rules(text: &str, home: &str) -> Result<Vec<AllowRule>, String> {
+    let settings = parse_settings(text)?;
+    let texts = listed_texts(&settings["permissions"]["allow"]);
     Ok(texts.map(|text| AllowRule { text: text.to_owned(), meaning: parse(text, List::Allow, home) }).collect())
 }
 
 /// Reads the rules that forbid out of the text of a settings file; `name` is what verdicts call it.
-pub fn read_claude_rules(name: &str, text: &str, home: &str) -> Result<ClaudeRules, serde_json::Error> {
-    let settings: Value = serde_json::from_str(text)?;
+pub fn read_claude_rules(name: &str, text: &str, home: &str) -> Result<ClaudeRules, String> {
+    let settings = parse_settings(text)?;
     let mut found =
         ClaudeRules { file: RuleFile { name: name.to_owned(), ..RuleFile::default() }, skipped: Vec::new() };
     for (name, list, rules) in [("ask", List::Ask, &mut found.file.ask), ("deny", List::Deny, &mut found.file.deny)] {
-        let texts = settings["permissions"][name].as_array().into_iter().flatten().filter_map(Value::as_str);
-        for text in texts {
+        for text in listed_texts(&settings["permissions"][name]) {
             match parse(text, list, home) {
                 Ok(translated) => rules.extend(translated),
                 Err(_) => found.skipped.push(text.to_owned()),
@@ -43,6 +43,32 @@ pub fn read_claude_rules(name: &str, text: &str, home: &str) -> Result<ClaudeRul
         }
     }
     Ok(found)
+}
+
+/// The rules of a settings file that nobody can read: whatever it may forbid is asked about.
+pub fn ask_about_everything(name: &str) -> RuleFile {
+    let ask = EVERYTHING.iter().filter_map(|subject| Rule::new(subject, "**").ok()).collect();
+    RuleFile { name: name.to_owned(), ask, ..RuleFile::default() }
+}
+
+/// The tools that rules of Claude Code are about.
+const EVERYTHING: &[&str] = &["Bash", "Delete", "Edit", "Fetch", "MCP", "Read", "Write"];
+
+/// Reads settings as people write them, with comments; the error is `LINE:COLUMN: why`.
+pub fn parse_settings(text: &str) -> Result<Value, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
+    let parsed = parsed.map_err(|error| {
+        let why = error.kind().to_string().to_lowercase();
+        format!("{}:{}: {why}", error.line_display(), error.column_display())
+    });
+    Ok(parsed?.value.map(Value::from).unwrap_or_default())
+}
+
+/// The texts of a list, or the only one.
+fn listed_texts(value: &Value) -> impl Iterator<Item = &str> {
+    let only = value.as_str().into_iter();
+    only.chain(value.as_array().into_iter().flatten().filter_map(Value::as_str))
 }
 
 fn parse(text: &str, list: List, home: &str) -> Result<Vec<Rule>, RuleError> {

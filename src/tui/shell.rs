@@ -17,8 +17,6 @@ use super::update::update;
 use super::world::Link;
 use super::{composer, decide, notice, settings};
 use crate::api::error::{Error, ErrorKind};
-use crate::api::request::Environment;
-use crate::client::environment::capture_environment;
 use crate::client::start::Daemon;
 
 mod daemon;
@@ -67,12 +65,12 @@ pub enum TuiError {
 pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
     let (sender, inbox) = mpsc::channel(WAITING);
     let path = std::env::var_os("PATH").and_then(|path| path.into_string().ok());
-    let mut desk = Desk::new(daemon.clone(), cwd.clone(), Environment::new(), path, sender.clone());
+    let mut desk = Desk::new(daemon.clone(), cwd.clone(), path, sender.clone());
     let mut model = Model { now: now(), patience: PATIENCE, ..Model::default() };
     model.transcripts.set_zone(TimeZone::system());
     model.world.cwd = cwd;
     let keep = begin(&mut model, &desk).await?;
-    desk.env = capture_environment(&model.world.config);
+    desk.settings = model.world.config.clone().into();
     let screen = Screen::take()?;
     model.size = screen.size()?;
     let shell = Shell {

@@ -243,6 +243,6 @@ fn rules_that_cannot_be_imported_are_refused_and_nothing_is_written() {
     insta::assert_snapshot!(env.coppice(&["permissions", "import"]).transcript(), @r"
     exit: 0
     -- stderr
-    warning: [ROOT]/home/.claude/settings.json:2:17: is no JSON
+    warning: [ROOT]/home/.claude/settings.json:2:17: unterminated array
     ");
 }

@@ -265,8 +265,12 @@ fn what_the_users_settings_of_claude_code_forbid_is_forbidden_on_every_backend()
     let make = explained(&env, &["Bash", "make all", "--posture", "attended"]);
     assert!(make.contains("ask  bash  make all"), "{make}");
     fs::write(&settings, "{ broken").unwrap();
-    let make = explained(&env, &["Bash", "make all", "--posture", "attended"]);
-    assert!(make.contains("ask  bash  make all") && make.contains("is no JSON"), "{make}");
+    let make = explained(&env, &["Bash", "make all", "--posture", "unattended"]);
+    assert!(make.contains("ask  bash  make all") && make.contains("everything is asked about: 1:"), "{make}");
+    // The program itself reads comments, and so does everybody who relies on its rules.
+    fs::write(&settings, "\u{feff}{\"permissions\": { // mine\n\"deny\": \"Bash(rm:*)\" }}").unwrap();
+    let rm = explained(&env, &["Bash", "rm notes", "--posture", "unattended"]);
+    assert!(rm.contains("deny  bash  rm notes"), "{rm}");
 }
 
 #[test]

@@ -58,8 +58,9 @@ impl Engine {
         let mut import = RuleImport { source: path.display().to_string(), target, rules: Vec::new(), broken: None };
         let found = match read_text(&path) {
             Ok(None) => Ok(Vec::new()),
-            Ok(Some(text)) => read_allow_rules(&text, &self.shared.settings.home)
-                .map_err(|error| format!("{}:{}:{}: is no JSON", path.display(), error.line(), error.column())),
+            Ok(Some(text)) => {
+                read_allow_rules(&text, &self.shared.settings.home).map_err(|why| format!("{}:{why}", path.display()))
+            }
             Err(error) => Err(format!("{}: {error}", path.display())),
         };
         let found = found.unwrap_or_else(|broken| {

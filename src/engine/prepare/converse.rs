@@ -6,7 +6,9 @@ use crate::api::session::TurnState;
 use crate::backend::discovery::Verdict;
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::key_helper::KeyHelper;
 use crate::backend::spec::{Resume, Rules, Spec, ToolList};
+use crate::backend::user_login::UserLogin;
 use crate::backend::{self, Access, Conversation};
 use crate::config::project_env::ProjectEnv;
 use crate::git::Worktree;
@@ -151,15 +153,19 @@ fn wanted(
 }
 
 /// Hashes what a process of the session's backend would be started with now: the variables it gets, its command, and
-/// whose login and which settings it finds. A key that was replaced needs another process.
+/// whose login and which settings it finds. A key that was replaced needs another process, and so does one of a helper that
+/// has had its time.
 async fn fingerprint_start(shared: &Shared, record: &Record, spec: &Spec, env: &ProjectEnv) -> Option<String> {
     let project_variables = shared.project_variables(record.id, env);
     let (env, spec) = (captured_environment(shared, record), spec.clone());
+    let now = clock::now();
     let hash_start = move || {
         let mut env: Vec<_> = confine::own_keys(env, &spec).into_iter().collect();
+        let helper = UserLogin::read(&spec, &env).key_helper;
+        let period = helper.map(|helper| (helper.command, KeyHelper::period(&env, now)));
         let login = backend::login::fingerprint_login(&spec, &env);
         env.retain(|(name, _)| !TERMINAL.contains(&name.as_str()));
-        settings::hash(&format!("{env:?} {project_variables:?} {:?} {:?} {login}", spec.env, spec.command))
+        settings::hash(&format!("{env:?} {project_variables:?} {:?} {:?} {login} {period:?}", spec.env, spec.command))
     };
     tokio::task::spawn_blocking(hash_start).await.ok()
 }

@@ -11,9 +11,11 @@ use tokio::sync::mpsc::Sender;
 use tokio_util::task::TaskTracker;
 
 use crate::api::error::{Error, ErrorKind};
+use crate::api::project::ConfigValue;
 use crate::api::request::Environment;
 use crate::client::ClientError;
 use crate::client::connection::Connection;
+use crate::client::environment::capture_environment;
 use crate::client::start::Daemon;
 use crate::tui::msg::{Msg, Publish, Reply, Request, ReviewAct, Ticket};
 use crate::tui::panel::Look;
@@ -35,7 +37,8 @@ const SPARE: usize = 4;
 pub(super) struct Desk {
     pub(super) daemon: Daemon,
     pub(super) cwd: String,
-    pub(super) env: Environment,
+    /// Which variables of the environment sessions get besides the usual ones.
+    pub(super) settings: Arc<[ConfigValue]>,
     pub(super) path: Option<String>,
     inbox: Sender<Msg>,
     spare: Arc<Mutex<Vec<Connection>>>,
@@ -81,8 +84,22 @@ impl Reading {
 }
 
 impl Desk {
-    pub(super) fn new(daemon: Daemon, cwd: String, env: Environment, path: Option<String>, inbox: Sender<Msg>) -> Desk {
-        Desk { daemon, cwd, env, path, inbox, spare: Arc::default(), acts: TaskTracker::new(), lanes: Arc::default() }
+    /// The variables for a session, by the names that the agents' own configuration has now: it may be corrected meanwhile.
+    pub(super) fn environment(&self) -> Environment {
+        capture_environment(&self.settings)
+    }
+
+    pub(super) fn new(daemon: Daemon, cwd: String, path: Option<String>, inbox: Sender<Msg>) -> Desk {
+        Desk {
+            daemon,
+            cwd,
+            settings: Arc::default(),
+            path,
+            inbox,
+            spare: Arc::default(),
+            acts: TaskTracker::new(),
+            lanes: Arc::default(),
+        }
     }
 
     /// Performs a request and sends what came of it.
@@ -362,7 +379,7 @@ mod tests {
         let around = Surroundings { coppice_home: Some(root.path().as_os_str().to_owned()), ..Surroundings::default() };
         let daemon = Daemon { paths: Paths::compute(&around).unwrap(), absent: Absent::Fail };
         let (inbox, _keep) = tokio::sync::mpsc::channel(1);
-        let desk = Desk::new(daemon, "/".into(), Environment::default(), None, inbox);
+        let desk = Desk::new(daemon, "/".into(), None, inbox);
         let told = async |request| match desk.answer(request).await {
             Reply::Unread { session, .. } => format!("unread {session}"),
             Reply::Refused { ticket, .. } => format!("refused {ticket}"),

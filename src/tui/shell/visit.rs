@@ -51,7 +51,7 @@ impl Shell {
         let Resize { columns, rows } = tty.size();
         let (desk, lane) = (self.desk.clone(), self.desk.lane(&session));
         let task = tokio::spawn(async move {
-            let attach = Attach { program, columns, rows, env: Some(desk.env.clone()) };
+            let attach = Attach { program, columns, rows, env: Some(desk.environment()) };
             // The visit before it may still be on its way out.
             let _turn = lane.lock().await;
             Visit::open(&desk.daemon, &session, &attach).await.map_err(daemon::told)

@@ -37,18 +37,18 @@ impl Desk {
             Request::Read(id) => read(to, id).await?,
             Request::Page { session, before } => self.page(to, session, before).await?,
             Request::Create { ticket, create } => {
-                let create = CreateSession { cwd: self.cwd.clone(), env: self.env.clone(), ..*create };
+                let create = CreateSession { cwd: self.cwd.clone(), env: self.environment(), ..*create };
                 Reply::Taken { ticket, session: Box::new(to.create(&create).await?) }
             }
             Request::Prompt { ticket, session, prompt } => {
-                let prompt = SendPrompt { env: Some(self.env.clone()), ..*prompt };
+                let prompt = SendPrompt { env: Some(self.environment()), ..*prompt };
                 Reply::Taken { ticket, session: Box::new(to.prompt(&session, &prompt).await?) }
             }
             Request::Answer { session, answers } => done("answered", to.answer(&session, &Answer { answers }).await?),
             Request::Decide { session, request, decision } => known(to.decide(&session, &request, &decision).await?),
             Request::Stop(id) => done("stopped", to.stop(&id).await?),
             Request::Resume(id) => {
-                done("goes on", to.resume(&id, &Resume { env: Some(self.env.clone()), ..Resume::default() }).await?)
+                done("goes on", to.resume(&id, &Resume { env: Some(self.environment()), ..Resume::default() }).await?)
             }
             Request::Merge { session, style, hooks, unseen } => {
                 let merge = Merge { style, hooks, unseen: unseen.clone(), ..Merge::default() };
