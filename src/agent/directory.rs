@@ -68,6 +68,7 @@ pub const SKILLS: &[SkillDirectory] = &[
     SkillDirectory { path: "kodacode/skills", base: Base::Config, layout: SkillLayout::Directories },
     SkillDirectory { path: ".claude/skills", base: Base::Home, layout: SkillLayout::Directories },
     SkillDirectory { path: ".codex/skills", base: Base::Home, layout: SkillLayout::Directories },
+    SkillDirectory { path: ".gemini/skills", base: Base::Home, layout: SkillLayout::Directories },
     SkillDirectory { path: ".agents/skills", base: Base::Home, layout: SkillLayout::Directories },
     SkillDirectory { path: ".claude/commands", base: Base::Home, layout: SkillLayout::Commands },
     SkillDirectory { path: ".codex/prompts", base: Base::Home, layout: SkillLayout::Commands },

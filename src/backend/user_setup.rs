@@ -1,5 +1,6 @@
-//! What the user configured for an agent program and its sessions do not use: MCP servers. Read for reports and imports;
-//! nothing is written, and nothing that a repository brings is read.
+//! What the user configured for an agent program and its sessions do not use: MCP servers, rules that allow something,
+//! hooks, plugins and the like. Read for reports and imports; nothing is written, and nothing that a repository brings is
+//! read.
 
 #[cfg(test)]
 mod tests;
@@ -20,9 +21,28 @@ use crate::backend::{claude, codex, gemini};
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct UserSetup {
     pub(crate) servers: Vec<FoundServer>,
+    /// What cannot be taken over.
+    pub(crate) unused: Vec<UnusedPart>,
+    /// The settings, where they allow something.
+    pub(crate) rule_file: Option<PathBuf>,
     /// Files that cannot be read, as `PATH:LINE:COLUMN: why`.
     pub(crate) broken: Vec<String>,
 }
+
+/// A part of the set-up that sessions leave out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnusedPart {
+    pub(crate) what: &'static str,
+    pub(crate) place: PathBuf,
+    /// Why, and what to do instead.
+    pub(crate) advice: &'static str,
+}
+
+const HOOKS: &str = "they run programs; `worktree.setup` prepares worktrees, `notify.command` tells you about sessions";
+const PLUGINS: &str = "they bring programs; what they say can stand in an agent's file (`coppice agents init`)";
+const STYLE: &str = "an agent's file says how to answer (`coppice agents init`)";
+const COMMANDS: &str = "they can run programs; a skill beside config.toml is loaded by `$NAME`";
+const NOTIFY: &str = "it runs a program after each turn; `notify.command` runs one when a session needs you";
 
 /// An MCP server in the configuration of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +108,16 @@ pub(crate) fn read_user_setup(spec: &Spec, env: &[(String, String)], directories
 
 impl UserSetup {
     fn add_claude(&mut self, env: &[(String, String)], directories: &[String]) {
+        if let Some(file) = claude::user_settings_file(env) {
+            let settings = self.read_json(&file);
+            let plugins = settings["enabledPlugins"].as_object().into_iter().flatten();
+            let style = settings["outputStyle"].as_str().filter(|style| *style != "default");
+            self.leave_out("hooks", count_members(&settings["hooks"]), file.clone(), HOOKS);
+            self.leave_out("plugins", plugins.filter(|(_, is_on)| **is_on == true).count(), file.clone(), PLUGINS);
+            self.leave_out("output style", style.iter().count(), file.clone(), STYLE);
+            let allows = settings["permissions"]["allow"].as_array().is_some_and(|rules| !rules.is_empty());
+            self.rule_file = allows.then_some(file);
+        }
         let Some(file) = claude::user_main(env) else { return };
         let main = self.read_json(&file);
         // One for the repository alone hides those of the same name for all.
@@ -102,13 +132,25 @@ impl UserSetup {
         self.broken.extend(codex::find_config_error(env));
         let text = fs::read_to_string(&file).unwrap_or_default();
         let document = text.parse::<DocumentMut>().unwrap_or_default();
-        self.add_servers(&file, &to_json(document.as_item())["mcp_servers"], ReferenceSyntax::None);
+        let config = to_json(document.as_item());
+        self.add_servers(&file, &config["mcp_servers"], ReferenceSyntax::None);
+        let hooks = file.with_file_name("hooks.json");
+        let plugins = config["plugins"].as_object().into_iter().flatten();
+        let plugins = plugins.filter(|(_, plugin)| plugin["enabled"] != false).count();
+        self.leave_out("hooks", usize::from(hooks.is_file()), hooks, HOOKS);
+        self.leave_out("hooks", count_members(&config["hooks"]), file.clone(), HOOKS);
+        self.leave_out("notify", config["notify"].as_array().map_or(0, Vec::len), file.clone(), NOTIFY);
+        self.leave_out("plugins", plugins, file.clone(), PLUGINS);
     }
 
     fn add_gemini(&mut self, env: &[(String, String)]) {
-        let file = gemini::users_dir(env).join("settings.json");
+        let dir = gemini::users_dir(env);
+        let file = dir.join("settings.json");
         let settings = self.read_json(&file);
         self.add_servers(&file, &settings["mcpServers"], ReferenceSyntax::Bare);
+        self.leave_out("hooks", count_members(&settings["hooks"]), file, HOOKS);
+        self.leave_out_directory("extensions", dir.join("extensions"), PLUGINS);
+        self.leave_out_directory("commands", dir.join("commands"), COMMANDS);
     }
 
     /// A file that is missing says nothing.
@@ -119,6 +161,17 @@ impl UserSetup {
         })
     }
 
+    fn leave_out(&mut self, what: &'static str, count: usize, place: PathBuf, advice: &'static str) {
+        self.unused.extend((count > 0).then_some(UnusedPart { what, place, advice }));
+    }
+
+    /// What the user put into a directory; names with a dot are the program's own.
+    fn leave_out_directory(&mut self, what: &'static str, directory: PathBuf, advice: &'static str) {
+        let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+        let count = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b".")).count();
+        self.leave_out(what, count, directory, advice);
+    }
+
     fn add_servers(&mut self, file: &Path, entries: &Value, syntax: ReferenceSyntax) {
         for (name, entry) in entries.as_object().into_iter().flatten() {
             if self.servers.iter().all(|known| known.name != *name) {
@@ -126,6 +179,12 @@ impl UserSetup {
             }
         }
     }
+}
+
+/// How many members of an object say something.
+fn count_members(value: &Value) -> usize {
+    let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
+    value.as_object().into_iter().flatten().filter(|(_, value)| !is_empty(value)).count()
 }
 
 fn to_json(item: &Item) -> Value {

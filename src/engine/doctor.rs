@@ -47,12 +47,16 @@ impl Engine {
     pub async fn doctor(&self, query: DoctorQuery) -> Result<Vec<Check>, Error> {
         let DoctorQuery { cwd, path } = query;
         let mut checks = vec![self.check_git().await, self.check_data(), self.check_database().await];
-        match self.config_at(ConfigQuery { cwd }).await {
+        match self.config_at(ConfigQuery { cwd: cwd.clone() }).await {
             Ok(config) => {
                 checks.push(good("configuration", self.shared.settings.user_file.display().to_string()));
                 checks.extend(self.check_backends(&config, path).await);
                 let files = confine::find_registry_files(&self.shared.own_environment);
                 checks.extend(describe_registries(&files, config.env.registry_tokens));
+                match self.check_setups(cwd).await {
+                    Ok(setups) => checks.extend(setups),
+                    Err(fault) => checks.push(bad("set-up", fault)),
+                }
             }
             Err(fault) => checks.push(bad("configuration", fault)),
         }

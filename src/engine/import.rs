@@ -3,3 +3,4 @@
 
 mod rules;
 mod servers;
+mod unused;

@@ -246,3 +246,36 @@ fn rules_that_cannot_be_imported_are_refused_and_nothing_is_written() {
     warning: [ROOT]/home/.claude/settings.json:2:17: unterminated array
     ");
 }
+
+#[test]
+fn doctor_names_what_is_left_out_until_it_is_imported() {
+    let env = equipped();
+    put(&env, ".gemini/settings.json", "{\n  \"mcpServers\": {\"x\" 1}\n}");
+    let settings = json!({"hooks": {"Stop": [{}]}, "permissions": {"allow": ["Bash(make:*)"]}});
+    put(&env, ".claude/settings.json", &settings.to_string());
+    let set_ups = || {
+        let text = env.coppice(&["doctor"]).transcript();
+        let head = text.find("good  set-up of").unwrap();
+        let end = text.find("  sandbox").unwrap();
+        text[head..end].lines().filter(|line| line.len() > 6).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(set_ups(), @r"
+    good  set-up of claude  deliberately not used in sessions:
+          MCP servers of `[ROOT]/home/.claude.json` (db, docs, Search): each would run in every session; `coppice mcp import` adds those you choose
+          `allow` rules of `[ROOT]/home/.claude/settings.json` (1): they are consent for one program; `coppice permissions import` adds those you choose
+          hooks of `[ROOT]/home/.claude/settings.json`: they run programs; `worktree.setup` prepares worktrees, `notify.command` tells you about sessions
+    good  set-up of codex  deliberately not used in sessions:
+          MCP servers of `[ROOT]/home/.codex/config.toml` (db): each would run in every session; `coppice mcp import` adds those you choose
+    warn  set-up of gemini  cannot be read: [ROOT]/home/.gemini/settings.json:2:22: expected colon after the string or word in object property
+    ");
+    env.coppice(&["mcp", "import", "--all"]).succeeds();
+    env.coppice(&["permissions", "import", "--all"]).succeeds();
+    insta::assert_snapshot!(set_ups(), @r"
+    good  set-up of claude  deliberately not used in sessions:
+          MCP servers of `[ROOT]/home/.claude.json` (docs): each would run in every session; `coppice mcp import` adds those you choose
+          hooks of `[ROOT]/home/.claude/settings.json`: they run programs; `worktree.setup` prepares worktrees, `notify.command` tells you about sessions
+    good  set-up of codex  deliberately not used in sessions:
+          MCP servers of `[ROOT]/home/.codex/config.toml` (db): each would run in every session; `coppice mcp import` adds those you choose
+    warn  set-up of gemini  cannot be read: [ROOT]/home/.gemini/settings.json:2:22: expected colon after the string or word in object property
+    ");
+}

@@ -123,3 +123,51 @@ fn a_broken_file_is_named_with_its_place_and_a_missing_one_is_not() {
         assert_eq!(read(empty.path(), backend, &[]), UserSetup::default());
     }
 }
+
+#[test]
+fn only_what_is_there_is_said_to_be_left_out() {
+    let full = home(&[
+        (
+            ".claude/settings.json",
+            r#"{"hooks": {"Stop": [{"hooks": []}]}, "enabledPlugins": {"a@b": true, "c@d": false}, "outputStyle": "terse",
+                "permissions": {"allow": ["Bash(ls)"]}, "model": "opus"}"#,
+        ),
+        (".claude/skills/pdf/SKILL.md", "x"),
+        (".claude/commands/fix.md", "x"),
+        (
+            ".codex/config.toml",
+            "notify = [\"say\"]\n[[hooks.Stop]]\ncommand = \"x\"\n[plugins.\"a@b\"]\nenabled = true\n",
+        ),
+        (".codex/hooks.json", "{}"),
+        (".codex/prompts/a.md", "x"),
+        (".codex/skills/.system/a/SKILL.md", "its own"),
+        (".gemini/settings.json", r#"{"hooks": {"AfterTool": [{}]}}"#),
+        (".gemini/extensions/x/gemini-extension.json", "{}"),
+    ]);
+    let left_out = |home: &Path, backend: &str| {
+        let setup = read(home, backend, &[]);
+        let part = |part: &UnusedPart| format!("{} {}", part.what, part.place.strip_prefix(home).unwrap().display());
+        (setup.unused.iter().map(part).collect::<Vec<_>>().join(", "), setup.rule_file.is_some())
+    };
+    let all = |home: &Path| {
+        let rows = ["claude", "codex", "gemini"].map(|backend| format!("{backend}: {:?}", left_out(home, backend)));
+        rows.join("\n")
+    };
+    insta::assert_snapshot!(all(full.path()), @r#"
+    claude: ("hooks .claude/settings.json, plugins .claude/settings.json, output style .claude/settings.json, skills .claude/skills, commands .claude/commands", true)
+    codex: ("hooks .codex/hooks.json, hooks .codex/config.toml, notify .codex/config.toml, plugins .codex/config.toml, prompts .codex/prompts", false)
+    gemini: ("hooks .gemini/settings.json, extensions .gemini/extensions", false)
+    "#);
+    let plain = home(&[
+        (
+            ".claude/settings.json",
+            r#"{"hooks": {"Stop": []}, "enabledPlugins": {"a@b": false}, "outputStyle": "default",
+            "permissions": {"allow": [], "deny": ["Bash(rm:*)"]}}"#,
+        ),
+        (".codex/config.toml", "notify = []\n[plugins.\"a@b\"]\nenabled = false\n"),
+        (".gemini/settings.json", "{}"),
+    ]);
+    for backend in ["claude", "codex", "gemini"] {
+        assert_eq!(left_out(plain.path(), backend), (String::new(), false), "{backend}");
+    }
+}

@@ -52,6 +52,13 @@ impl Engine {
         Ok(RuleImport { rules, ..import })
     }
 
+    /// How many rules could be added to the user's own file.
+    pub(super) fn count_unused_rules(&self) -> Result<usize, Fault> {
+        let ((found, _), known) = (self.find_rules()?, self.own_rules()?);
+        let can_be = |rule: &&AllowRule| matches!(judge_rule(rule, &known).0, ImportState::Ready | ImportState::ByName);
+        Ok(found.iter().filter(can_be).count())
+    }
+
     fn find_rules(&self) -> Result<(Vec<AllowRule>, RuleImport), Fault> {
         let path = claude_settings(&self.shared.own_environment);
         let target = user_file(&self.shared).display().to_string();

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::api::error::{Error, ErrorKind};
 use crate::api::import::{ImportServers, ImportState, ImportableServer, ListServers, ServerImport};
-use crate::backend::user_setup::{FoundServer, ServerConnection, ServerSwitch, read_user_setup};
+use crate::backend::spec::Spec;
+use crate::backend::user_setup::{FoundServer, ServerConnection, ServerSwitch, UserSetup, read_user_setup};
 use crate::config::{Value, key};
 use crate::tools::external::is_server_name;
 
@@ -28,7 +29,7 @@ const SECRET_OPTIONS: &[&str] = &["auth", "bearer", "header"];
 const TOKEN_LENGTH: usize = 24;
 
 /// The configured servers, by their names.
-type Commands = BTreeMap<String, Vec<String>>;
+pub(super) type Commands = BTreeMap<String, Vec<String>>;
 
 /// A server and the backend that it was found for.
 struct Candidate {
@@ -38,9 +39,9 @@ struct Candidate {
 
 /// What can become of a server.
 #[derive(Debug, PartialEq, Eq)]
-struct Judgement {
+pub(super) struct Judgement {
     import_as: String,
-    state: ImportState,
+    pub(super) state: ImportState,
     note: Option<String>,
 }
 
@@ -89,20 +90,25 @@ impl Engine {
     }
 
     async fn find_servers(&self, cwd: Option<String>) -> Result<(Vec<Candidate>, Vec<String>), Fault> {
+        let (mut candidates, mut broken) = (Vec::new(), Vec::new());
+        for (backend, setup) in self.read_setups(cwd).await? {
+            broken.extend(setup.broken);
+            candidates.extend(setup.servers.into_iter().map(|server| Candidate { backend: backend.clone(), server }));
+        }
+        Ok((candidates, broken))
+    }
+
+    /// What the user configured for each backend. Coppice is no server of its own.
+    pub(super) async fn read_setups(&self, cwd: Option<String>) -> Result<Vec<(String, UserSetup)>, Fault> {
         let registry = self.shared.settings.registry(&self.shared.settings.user()?);
         let directories = self.project_directories(cwd).await;
         let env = self.surrounding_environment(None);
-        blocking(move || {
-            let (mut candidates, mut broken) = (Vec::new(), Vec::new());
-            for spec in registry.offered() {
-                let setup = read_user_setup(spec, &env, &directories);
-                broken.extend(setup.broken);
-                let servers = setup.servers.into_iter().filter(|server| !is_own(server));
-                candidates.extend(servers.map(|server| Candidate { backend: spec.name.clone(), server }));
-            }
-            Ok((candidates, broken))
-        })
-        .await
+        let read = move |spec: &Spec| {
+            let mut setup = read_user_setup(spec, &env, &directories);
+            setup.servers.retain(|server| !is_own(server));
+            (spec.name.clone(), setup)
+        };
+        blocking(move || Ok(registry.offered().map(read).collect())).await
     }
 
     /// Where programs keep what is for the repository of a directory alone: by the directory itself, or by the checkout.
@@ -113,7 +119,7 @@ impl Engine {
         std::iter::once(cwd).chain(checkout.map(|path| path.to_string_lossy().into_owned())).collect()
     }
 
-    fn configured_commands(&self) -> Result<Commands, Fault> {
+    pub(super) fn configured_commands(&self) -> Result<Commands, Fault> {
         let servers = self.shared.settings.user()?.mcp_servers;
         Ok(servers.into_iter().map(|(name, server)| (name, server.command)).collect())
     }
@@ -177,7 +183,7 @@ fn refuse(name: &str, note: Option<String>) -> Error {
 }
 
 /// Decides what can become of a server; `known` are those that the user's own configuration has.
-fn judge_server(server: &FoundServer, import_as: Option<&str>, known: &Commands) -> Judgement {
+pub(super) fn judge_server(server: &FoundServer, import_as: Option<&str>, known: &Commands) -> Judgement {
     let import_as = import_as.map_or_else(|| plain_name(&server.name), str::to_owned);
     let judge = |state, note: Option<String>| Judgement { import_as: import_as.clone(), state, note };
     let unusable = |note: &str| judge(ImportState::Unusable, Some(note.to_owned()));
