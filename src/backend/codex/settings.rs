@@ -288,6 +288,8 @@ impl Wishes {
             "projects": projects,
             "features": features,
             "agents": {"enabled": false},
+            // It would run the user's program after each turn.
+            "notify": [],
             "web_search": self.web_search(),
             // Skills of a repository that is not trusted are offered all the same.
             "skills": {"include_instructions": false},

@@ -132,14 +132,11 @@ fn only_what_is_there_is_said_to_be_left_out() {
             r#"{"hooks": {"Stop": [{"hooks": []}]}, "enabledPlugins": {"a@b": true, "c@d": false}, "outputStyle": "terse",
                 "permissions": {"allow": ["Bash(ls)"]}, "model": "opus"}"#,
         ),
-        (".claude/skills/pdf/SKILL.md", "x"),
-        (".claude/commands/fix.md", "x"),
         (
             ".codex/config.toml",
             "notify = [\"say\"]\n[[hooks.Stop]]\ncommand = \"x\"\n[plugins.\"a@b\"]\nenabled = true\n",
         ),
         (".codex/hooks.json", "{}"),
-        (".codex/prompts/a.md", "x"),
         (".codex/skills/.system/a/SKILL.md", "its own"),
         (".gemini/settings.json", r#"{"hooks": {"AfterTool": [{}]}}"#),
         (".gemini/extensions/x/gemini-extension.json", "{}"),
@@ -154,8 +151,8 @@ fn only_what_is_there_is_said_to_be_left_out() {
         rows.join("\n")
     };
     insta::assert_snapshot!(all(full.path()), @r#"
-    claude: ("hooks .claude/settings.json, plugins .claude/settings.json, output style .claude/settings.json, skills .claude/skills, commands .claude/commands", true)
-    codex: ("hooks .codex/hooks.json, hooks .codex/config.toml, notify .codex/config.toml, plugins .codex/config.toml, prompts .codex/prompts", false)
+    claude: ("hooks .claude/settings.json, plugins .claude/settings.json, output style .claude/settings.json", true)
+    codex: ("hooks .codex/hooks.json, hooks .codex/config.toml, notify .codex/config.toml, plugins .codex/config.toml", false)
     gemini: ("hooks .gemini/settings.json, extensions .gemini/extensions", false)
     "#);
     let plain = home(&[

@@ -36,6 +36,13 @@ fn servers_of_the_user_are_switched_off_by_name_and_by_nested_keys() {
 }
 
 #[test]
+fn no_program_of_the_user_runs_after_a_turn() {
+    let user = json!({"notify": ["say", "done"], "hooks": {"Stop": []}});
+    let config = &wishes().open(Opening::Start, &user)["config"];
+    assert_eq!((&config["notify"], &config["features"]["hooks"]), (&json!([]), &json!(false)));
+}
+
+#[test]
 fn a_person_sees_a_thread_in_the_sandbox_of_its_turns_and_is_asked() {
     let confined = confined();
     let settings = confined.interactive(&user());
