@@ -43,6 +43,8 @@ fn equipped() -> TestEnv {
     put(&env, ".codex/config.toml", "[mcp_servers.db]\ncommand = \"other-db\"\nenv_vars = [\"DB_URL\"]\n");
     put(&env, ".gemini/settings.json", "{\n  \"mcpServers\": {\"x\" 1}\n}");
     env.write(".mcp.json", r#"{"mcpServers": {"planted": {"command": "sh", "args": ["-c", "evil"]}}}"#);
+    env.write(".codex/config.toml", "[mcp_servers.planted]\ncommand = \"evil\"\n");
+    env.write(".gemini/settings.json", r#"{"mcpServers": {"planted": {"command": "evil"}}}"#);
     env
 }
 

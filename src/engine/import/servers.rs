@@ -9,7 +9,7 @@ use crate::api::error::{Error, ErrorKind};
 use crate::api::import::{ImportServers, ImportState, ImportableServer, ListServers, ServerImport};
 use crate::backend::spec::Spec;
 use crate::backend::user_setup::{FoundServer, ServerConnection, ServerSwitch, UserSetup, read_user_setup};
-use crate::config::{Value, key};
+use crate::config::{LayerKind, Origin, Value, key, set_key};
 use crate::tools::external::is_server_name;
 
 use super::super::Engine;
@@ -79,7 +79,8 @@ impl Engine {
             if let ServerConnection::Stdio { command, env, .. } = &candidate.server.connection
                 && is_wanted
             {
-                changes.extend(settings_of(&judgement.import_as, command, env));
+                let settings = settings_of(&judgement.import_as, command, env);
+                changes.extend(settings.into_iter().map(|(key, value)| (key, Some(value))));
                 known.insert(judgement.import_as.clone(), command.clone());
                 judgement.state = ImportState::Imported;
             }
@@ -187,9 +188,9 @@ pub(super) fn judge_server(server: &FoundServer, import_as: Option<&str>, known:
     let import_as = import_as.map_or_else(|| plain_name(&server.name), str::to_owned);
     let judge = |state, note: Option<String>| Judgement { import_as: import_as.clone(), state, note };
     let unusable = |note: &str| judge(ImportState::Unusable, Some(note.to_owned()));
-    let (command, unresolved, reference, directory) = match &server.connection {
-        ServerConnection::Stdio { command, unresolved, reference, directory, .. } => {
-            (command, unresolved, reference, directory)
+    let (command, env, unresolved, reference, directory) = match &server.connection {
+        ServerConnection::Stdio { command, env, unresolved, reference, directory } => {
+            (command, env, unresolved, reference, directory)
         }
         ServerConnection::Remote { url } => {
             let url = hide_query(&without_logins(url));
@@ -212,6 +213,11 @@ pub(super) fn judge_server(server: &FoundServer, import_as: Option<&str>, known:
         return unusable(
             "the name cannot be used here; `--as` takes one of lower-case letters, digits, `-` and single `_`",
         );
+    }
+    let origin = Origin { label: server.file.display().to_string(), kind: LayerKind::User };
+    let is_refused = |(key, value): &(String, String)| set_key("", &origin, key, value).is_err();
+    if settings_of(&import_as, command, env).iter().any(is_refused) {
+        return unusable("its command or `env` cannot be written in config.toml");
     }
     if known.contains_key(&import_as) {
         let note =
@@ -252,8 +258,8 @@ fn is_usable_name(name: &str) -> bool {
 }
 
 /// The keys of a server and their values, as they are typed.
-fn settings_of(name: &str, command: &[String], env: &BTreeMap<String, String>) -> Vec<(String, Option<String>)> {
-    let setting = |key: &str, value: Value| (format!("mcp.servers.{name}.{key}"), Some(value.to_string()));
+fn settings_of(name: &str, command: &[String], env: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    let setting = |key: &str, value: Value| (format!("mcp.servers.{name}.{key}"), value.to_string());
     let variables = (!env.is_empty()).then(|| setting("env", Value::Variables(env.clone())));
     std::iter::once(setting("command", Value::List(command.to_vec()))).chain(variables).collect()
 }
@@ -342,6 +348,7 @@ mod tests {
             judge(&server("db", "db-mcp"), Some("db2")),
             judge(&server("db", "db-mcp"), Some("a__b")),
             judge(&server("ä", "x"), None),
+            judge(&server("nul", "x\0"), None),
             judge(&off, None),
             judge(&remote, None),
             judge(&missing, None),
@@ -357,6 +364,7 @@ mod tests {
         db2      Ready | name here: `db2`
         a__b     Unusable | the name cannot be used here; `--as` takes one of lower-case letters, digits, `-` and single `_`
                  Unusable | the name cannot be used here; `--as` takes one of lower-case letters, digits, `-` and single `_`
+        nul      Unusable | its command or `env` cannot be written in config.toml
         off      ByName | disabled in that file
         web      Unusable | speaks HTTP at `https://h/mcp?…`, and sessions use servers on stdin and stdout; a program that connects the two, such as `npx mcp-remote URL`, can be `mcp.servers.NAME.command`
         odd      Unusable | the entry has neither `command` nor `url`
@@ -406,12 +414,12 @@ mod tests {
 
     #[test]
     fn settings_are_spelled_so_that_they_are_read_as_they_were() {
-        let origin = crate::config::Origin { label: "config.toml".into(), kind: crate::config::LayerKind::User };
+        let origin = Origin { label: "config.toml".into(), kind: LayerKind::User };
         let command = ["db", "--say=\"hi\"", "a\\b", "line\nbreak", "ü 🦀 \u{202e}"].map(str::to_owned).to_vec();
         let env = BTreeMap::from([("A".to_owned(), "x = \"1\"\n".to_owned()), ("B.C".to_owned(), String::new())]);
         let mut text = String::new();
         for (key, value) in settings_of("db", &command, &env) {
-            text = crate::config::set_key(&text, &origin, &key, &value.unwrap()).unwrap();
+            text = set_key(&text, &origin, &key, &value).unwrap();
         }
         let layer = crate::config::parse(&text, &origin).unwrap();
         let config = crate::config::resolve(&[layer], crate::config::Trust::Untrusted);
