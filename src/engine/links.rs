@@ -467,9 +467,11 @@ mod tests {
     fn a_search_is_judged_by_the_files_that_it_reads() {
         let dir = tempfile::tempdir().unwrap();
         let tree = dir.path().canonicalize().unwrap();
-        for name in ["api", "src", "docs", ".git"] {
-            fs::create_dir(tree.join(name)).unwrap();
+        for name in ["api", "src", "docs", ".git", "leak", "more/deep"] {
+            fs::create_dir_all(tree.join(name)).unwrap();
         }
+        symlink("/proc/self/environ", tree.join("leak/e")).unwrap();
+        symlink("../api", tree.join("more/link")).unwrap();
         for name in ["api/.env", "src/a.rs", "docs/key.pem", "docs/a.md", ".env", ".git/x.pem"] {
             fs::write(tree.join(name), "").unwrap();
         }
@@ -496,10 +498,40 @@ mod tests {
             "diff -r api src",
             "diff fixtures .",
             "cat docs/key.pem",
+            "grep -r KEY a*",
+            "grep -r KEY ./a*",
+            "grep -r KEY */",
+            "grep -r KEY ./*/",
+            "grep -r KEY src ap?",
+            "grep -r KEY more/l*",
+            "egrep -r KEY a?i",
+            "rg KEY a*",
+            "rg -uu KEY ./ap?",
+            "ag KEY a*",
+            "diff -r a* src",
+            "diff -ra src a*",
+            "diff -raN l* src",
+            "diff --from-file=leak src",
+            "diff more/l* src",
         ] {
             assert_ne!(follow(text, &keeper), Leads::Inside, "{text}");
         }
-        for text in ["grep -rn foo src", "rg -n foo src", "ls -R", "git status", "git diff"] {
+        for text in [
+            "grep -rn foo src",
+            "grep -rn foo src/*.rs",
+            "grep -rn 'a*' src",
+            "rg -n foo src",
+            "rg -n 'a.*' src/a*",
+            "diff -r src more/deep",
+            "diff src/a* src/b*",
+            "ls -R",
+            "ls -R a*",
+            "find a* -name x",
+            "tree a*",
+            "wc src/a*",
+            "git status",
+            "git diff",
+        ] {
             assert_eq!(follow(text, &keeper), Leads::Inside, "{text}");
         }
         // Secrets of the tree need no rule.

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::content::searched_places;
@@ -50,7 +51,8 @@ pub(super) fn places_below(text: &str, tree: &Path) -> Option<Vec<Place>> {
     let text = Some(text).filter(|text| !text.contains("://"))?;
     let text = ShellText::read(text);
     let commands = text.understood()?;
-    let programs: Vec<_> = commands.iter().filter_map(|command| Some(command.words.first()?.text.as_str())).collect();
+    let programs: HashSet<_> =
+        commands.iter().filter_map(|command| Some(command.words.first()?.text.as_str())).collect();
     let stays = commands.iter().all(|command| stays(command, &programs, tree));
     let below = |command: &SimpleCommand| {
         let directory = tree.to_string_lossy().into_owned();
@@ -69,13 +71,17 @@ pub(super) fn is_common_program(path: &Path) -> bool {
 }
 
 /// Whether nothing in a command points out of `tree`; `programs` are all those that the text runs.
-fn stays(command: &SimpleCommand, programs: &[&str], tree: &Path) -> bool {
+fn stays(command: &SimpleCommand, programs: &HashSet<&str>, tree: &Path) -> bool {
     let is_run = |word: &Word| {
-        programs.contains(&word.text.as_str()) && is_common_program(Path::new(&word.text)) && !word.text.contains("..")
+        programs.contains(word.text.as_str()) && is_common_program(Path::new(&word.text)) && !word.text.contains("..")
     };
+    let takes_texts = ArgumentUse::of(&command.texts()) == ArgumentUse::Text;
     let is_harmless_word = |word: &Word| {
         let is_open = word.is_glob && climbs(&word.text);
-        is_run(word) || !is_open && is_plain(command, word) && pieces(&word.text).all(|piece| is_harmless(piece, tree))
+        is_run(word)
+            || !is_open
+                && is_plain(command, word, takes_texts)
+                && pieces(&word.text).all(|piece| is_harmless(piece, tree))
     };
     let targets = command.redirects.iter().map(|redirect| &redirect.target);
     paths(command).all(is_harmless_word)
@@ -84,35 +90,30 @@ fn stays(command: &SimpleCommand, programs: &[&str], tree: &Path) -> bool {
 }
 
 /// Whether a word means what it looks like, to a program that reads escapes or runs code as well.
-fn is_plain(command: &SimpleCommand, word: &Word) -> bool {
+fn is_plain(command: &SimpleCommand, word: &Word, takes_texts: bool) -> bool {
     let program = command.program();
     let is_assignment =
         word.text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !name.contains(['-', ' ']));
-    let is_text = ArgumentUse::of(&command.texts()) == ArgumentUse::Text && !is_assignment;
-    let is_code = word.is_quoted && !is_text && !is_safe_text(&word.text);
+    let is_code = word.is_quoted && !(takes_texts && !is_assignment) && !is_safe_text(&word.text);
     // A shell's script is read on its own.
     let is_read = is_one_of(MATCHING, program) && !is_assignment || SHELLS.contains(&program);
     // An escape may spell any letter.
     is_read || !is_code && !word.text.replace("\\n", "").contains('\\')
 }
 
-fn places(command: &SimpleCommand, programs: &[&str]) -> Vec<Place> {
+fn places(command: &SimpleCommand, programs: &HashSet<&str>) -> Vec<Place> {
     let mut places = Vec::new();
     let mut is_move = false;
     let targets = command.redirects.iter().map(|redirect| &redirect.target);
     for (at, word) in paths(command).chain(targets).enumerate() {
         let text = word.text.as_str();
         // Behind the first word, what is called like a program may also be a file.
-        if programs.contains(&text) && (at == 0 || is_common_program(Path::new(text))) {
+        if programs.contains(text) && (at == 0 || is_common_program(Path::new(text))) {
             is_move = is_one_of(MOVES, text);
             if text.contains('/') {
                 places.push(Place::Program(text.to_owned()));
             }
             continue;
-        }
-        if at > 0 && command.program() == "diff" && !text.starts_with('-') {
-            // It compares directories file by file.
-            places.push(Place::Within { directory: text.to_owned(), pattern: "**".to_owned() });
         }
         let whole = Some(text).filter(|text| !text.is_empty() && pieces(text).next() != Some(text));
         for piece in whole.into_iter().chain(pieces(text)).filter(|piece| !is_one_of(DEVICES, piece)) {

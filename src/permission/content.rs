@@ -19,14 +19,19 @@ const SHOWING: &str = "ag awk bat diff file gawk jq less mawk more rg sed sort s
 /// Subcommands of git that show names and no content, besides those that read no files.
 const GIT_NAMES: &str = "cherry describe ls-files shortlog show-branch status";
 
-/// What a command reads in the directories that it searches.
+/// What a command reads in the directories that it searches or compares.
 pub(super) fn searched_places(command: &SimpleCommand) -> Vec<Place> {
-    let texts = command.texts();
-    let (name, arguments) = (command.program(), texts.get(1..).unwrap_or_default());
-    let (options, operands): (Vec<&str>, Vec<&str>) = arguments.iter().partition(|word| word.starts_with('-'));
-    let has = |letters: &[char]| options.iter().any(|word| !word.starts_with("--") && word.contains(letters));
-    let has_long = || options.iter().any(|word| word.starts_with("--"));
-    let searches = match name {
+    let arguments = command.words.get(1..).unwrap_or_default();
+    let (options, operands): (Vec<&Word>, Vec<&Word>) = arguments.iter().partition(|word| word.text.starts_with('-'));
+    let has = |letters: &[char]| options.iter().any(|word| !word.text.starts_with("--") && word.text.contains(letters));
+    let has_long = || options.iter().any(|word| word.text.starts_with("--"));
+    let all_below = |directory: &str| Place::Within { directory: directory.to_owned(), pattern: "**".to_owned() };
+    let searches = match command.program() {
+        // It compares directories file by file, and follows links.
+        "diff" => {
+            let values = options.iter().filter_map(|word| word.text.split_once('=')).map(|(_, value)| value);
+            return operands.iter().map(|word| known_beginning(word)).chain(values).map(all_below).collect();
+        }
         "egrep" | "fgrep" | "grep" => has(&['r', 'R', 'd']) || has_long(),
         // They leave out what ignore files name, but an agent writes those.
         "ag" | "rg" => true,
@@ -36,10 +41,24 @@ pub(super) fn searched_places(command: &SimpleCommand) -> Vec<Place> {
         return Vec::new();
     }
     // A word behind any other option may be its value.
-    let is_plain = |word: &&str| word[1..].chars().all(|c| "EFHNRabcdhilnoqrsuvwy".contains(c));
+    let is_plain = |word: &&Word| word.text[1..].chars().all(|c| "EFHNRabcdhilnoqrsuvwy".contains(c));
     let is_implied = operands.len() < 2 || !options.iter().all(is_plain);
-    let directories = operands.into_iter().chain(is_implied.then_some("."));
-    directories.map(|directory| Place::Searched(directory.to_owned())).collect()
+    let place = |word: &&Word| match word.is_glob {
+        true => all_below(known_beginning(word)),
+        false => Place::Searched(word.text.clone()),
+    };
+    operands.iter().map(place).chain(is_implied.then(|| Place::Searched(".".to_owned()))).collect()
+}
+
+/// The directory in which a pattern may mean anything, links included; a word that is no pattern is its own.
+fn known_beginning(word: &Word) -> &str {
+    let open = word.text.find(['*', '?', '[']).filter(|_| word.is_glob);
+    match open.map(|open| &word.text[..open]) {
+        None => &word.text,
+        Some(known) => {
+            known.rsplit_once('/').map_or(".", |(directory, _)| if directory.is_empty() { "/" } else { directory })
+        }
+    }
 }
 
 /// Whether a text runs git so that it shows the content of files that it tracks, whatever its words name.
