@@ -138,14 +138,18 @@ fn input_words(read: &ShellText) -> Vec<&str> {
 /// The place that must stay among those that `find` lists for a command which removes them.
 fn listed_place<'a>(read: &'a ShellText, command: &SimpleCommand, base: Option<&str>) -> Option<&'a str> {
     let is_called = |names: &[&str], command: &SimpleCommand| names.contains(&command.program());
-    if !command.is_fed || !is_called(&["rm", "shred", "unlink"], command) {
+    // A script of a shell gets what it is fed as its own arguments.
+    let gets_more =
+        command.is_fed || command.texts().iter().any(|word| matches!(*word, "${@}" | "${*}" | "${0}" | "${1}"));
+    if !gets_more || !is_called(&REMOVERS, command) {
         return None;
     }
     let is_piped = || read.commands.iter().any(|command| is_called(&["parallel", "xargs"], command));
     read.commands.iter().find_map(|command| match command.program() {
         "find" if is_piped() => lost_start(&command.texts()[1..], base),
-        "fd" | "fdfind" => {
-            command.texts()[1..].iter().copied().find(|word| loss(word, base).is_some_and(|_| *word != "."))
+        "fd" | "fdfind" => command.texts()[1..].iter().copied().chain(["."]).find(|word| loss(word, base).is_some()),
+        "rg" if command.texts().iter().any(|word| word.starts_with("--pre")) => {
+            command.texts()[1..].iter().copied().chain(["."]).find(|word| loss(word, base).is_some())
         }
         _ => None,
     })
@@ -188,7 +192,8 @@ fn judge(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) ->
         {
             Some(format!("`{name}` would erase a disk"))
         }
-        "kill" if arguments.len() > 1 && arguments.last() == Some(&"-1") => {
+        // The first word may be the signal.
+        "kill" if arguments.iter().chain(fed).skip(1).any(|word| is_every_process(word)) => {
             Some("`kill` would end all processes".to_owned())
         }
         "diskutil" if first.is_some_and(|verb| verb.to_ascii_lowercase().starts_with("erase")) => {
@@ -196,6 +201,11 @@ fn judge(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) ->
         }
         _ => destroys(program, arguments, fed, base),
     }
+}
+
+/// Whether an operand of `kill` means all processes.
+fn is_every_process(word: &str) -> bool {
+    word.trim().strip_prefix('-').is_some_and(|number| number.trim_start_matches('0') == "1")
 }
 
 /// Why a program must not run with its arguments, where it is known by them.
@@ -226,7 +236,7 @@ fn lost<'a>(name: &str, arguments: &[&'a str], base: Option<&str>) -> Option<&'a
     let operands: Vec<_> =
         operands.into_iter().filter(|word| behind.and_then(|at| arguments.get(at)) != Some(word)).collect();
     let targets = match (name, operands.as_slice()) {
-        ("chgrp" | "chmod" | "chown", targets) if has(&["-R", "--recursive"]) => targets,
+        ("chgrp" | "chmod" | "chown", targets) if arguments.iter().any(|word| is_recursive(word)) => targets,
         ("mv", sources) if directory.is_some() => sources,
         ("mv", [sources @ .., _]) => sources,
         ("rsync", [.., _]) if has(&["--del"]) => &operands[operands.len() - 1..],
@@ -234,6 +244,14 @@ fn lost<'a>(name: &str, arguments: &[&'a str], base: Option<&str>) -> Option<&'a
         _ => return None,
     };
     targets.iter().find(|target| loss(target, base).is_some()).copied()
+}
+
+/// Whether an option of those that change modes and owners means all that is below.
+fn is_recursive(word: &str) -> bool {
+    match word.strip_prefix("--") {
+        Some(long) => !long.is_empty() && "recursive".starts_with(long),
+        None => word.starts_with('-') && word.contains('R'),
+    }
 }
 
 /// Whether an option of those that copy and move is about the directory to do it to.
@@ -272,14 +290,25 @@ fn removed<'a>(arguments: &[&'a str], fed: &[&'a str], base: Option<&str>) -> Op
     targets.copied().find(|target| loss(target, base).is_some())
 }
 
+/// Programs that remove or empty the files that they are given.
+const REMOVERS: [&str; 4] = ["rm", "shred", "truncate", "unlink"];
+
 /// The place among the arguments of `find` that must stay.
 fn found<'a>(arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {
-    let runs = |pair: &[&str]| {
-        matches!(pair[0], "-exec" | "-execdir" | "-ok" | "-okdir")
-            && ["rm", "shred", "truncate", "unlink"].iter().any(|program| may_name(pair[1], program))
-    };
-    let deletes = arguments.contains(&"-delete") || arguments.windows(2).any(runs);
+    let mut runs = arguments.split(|word| matches!(*word, "-exec" | "-execdir" | "-ok" | "-okdir")).skip(1);
+    let deletes = arguments.contains(&"-delete") || runs.any(runs_remover);
     lost_start(arguments, base).filter(|_| deletes)
+}
+
+/// Whether the words behind `-exec` are a program that removes, or run one by their scripts or words.
+fn runs_remover(words: &[&str]) -> bool {
+    let [program, ..] = words else { return false };
+    let end = words.iter().position(|word| matches!(*word, ";" | "+")).unwrap_or(words.len());
+    let is_named = |word: &str| REMOVERS.iter().any(|remover| may_name(word, remover));
+    let script = words[..end].join(" ").replace(['\'', '"', '\\'], "");
+    let mut tokens = script.split(|c: char| c.is_whitespace() || ";|&()`".contains(c));
+    let may_run = ArgumentUse::of(&words[..end]) != ArgumentUse::Text;
+    is_named(program) || may_run && tokens.any(|token| !token.starts_with('$') && is_named(token))
 }
 
 /// The place below which `find` finds what must stay.
@@ -287,20 +316,47 @@ fn lost_start<'a>(arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> 
     const PICKING: &str = "-name -iname -path -ipath -wholename -regex -iregex";
     let is_picking = |pair: &[&str]| is_one_of(PICKING, pair[0]) && pair[1].contains(char::is_alphanumeric);
     let picks = arguments.windows(2).any(is_picking);
-    let starts = arguments.iter().copied().skip_while(|word| matches!(*word, "-H" | "-L" | "-P"));
-    let mut starts = starts.take_while(|word: &&str| !word.starts_with(['-', '(', '!']));
     let is_lost = |start: &&str| match loss(start, base) {
         Some(Loss::System) => true,
         Some(Loss::Home) => !picks,
         None => false,
     };
-    starts.find(is_lost)
+    // Options for links, speed and messages may stand before the places; the value of `-D` looks like one of them.
+    let is_option =
+        |word: &&str| word.strip_prefix('-').is_some_and(|rest| rest.chars().all(|c| "-DEHLPXdfsx".contains(c)));
+    let rest = arguments.iter().copied().skip_while(|word| is_option(word) || word.starts_with("-O"));
+    let starts: Vec<_> = rest.take_while(|word| !word.starts_with(['-', '(', '!'])).collect();
+    let values = arguments.iter().filter(|word| **word == "-D").count();
+    let implied = (starts.len() <= values).then_some(".");
+    starts.into_iter().chain(implied).find(is_lost)
 }
 
 /// Where a command goes, for those behind it.
 fn moves<'a>(texts: &[&'a str]) -> Option<&'a str> {
-    let (_, arguments) = texts.split_first().filter(|(program, _)| matches!(**program, "cd" | "pushd"))?;
-    Some(arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("~"))
+    let (program, arguments) = texts.split_first()?;
+    match base_name(program) {
+        "cd" | "pushd" => Some(arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("~")),
+        "env" => env_directory(arguments),
+        _ => None,
+    }
+}
+
+/// The directory to which `env` goes before it runs a command.
+pub(super) fn env_directory<'a>(arguments: &[&'a str]) -> Option<&'a str> {
+    let is_own = |at: &usize| {
+        let is_option = |at: usize| arguments[at].starts_with('-');
+        is_option(*at) || arguments[*at].contains('=') || *at > 0 && is_option(*at - 1)
+    };
+    (0..arguments.len()).take_while(is_own).find_map(|at| {
+        let value = match arguments[at].strip_prefix("--") {
+            Some(long) => {
+                let (name, value) = long.split_once('=').unwrap_or((long, ""));
+                Some(value).filter(|_| !name.is_empty() && "chdir".starts_with(name))
+            }
+            None => arguments[at].strip_prefix('-').and_then(|letters| letters.split_once('C')).map(|(_, value)| value),
+        };
+        value.and_then(|value| if value.is_empty() { arguments.get(at + 1).copied() } else { Some(value) })
+    })
 }
 
 /// Whether a text defines a function that starts itself twice, and so without end.

@@ -13,6 +13,7 @@ use crate::permission::address;
 use crate::permission::compact::tool::{self, Spelled};
 use crate::permission::content;
 use crate::permission::flag;
+use crate::permission::floor;
 use crate::permission::guard::{self, Act, Refusal};
 use crate::permission::rule::Spot;
 use crate::permission::shell::{CommandPattern, OpaqueConstruct, ShellText, SimpleCommand, TokenBag, git_arguments};
@@ -500,10 +501,7 @@ fn directories(cwd: &Path, commands: &[SimpleCommand]) -> Vec<PathBuf> {
     let mut directories = vec![cwd.to_owned()];
     let moves = commands.iter().flat_map(|command| match command.texts().as_slice() {
         ["cd" | "pushd", operands @ ..] => operands.iter().copied().filter(|word| !word.starts_with('-')).collect(),
-        ["env", options @ ..] => {
-            let behind = options.windows(2).filter(|pair| matches!(pair[0], "-C" | "--chdir")).map(|pair| pair[1]);
-            behind.chain(options.iter().filter_map(|word| word.strip_prefix("--chdir="))).collect()
-        }
+        [_, options @ ..] if command.program() == "env" => floor::env_directory(options).into_iter().collect(),
         _ => Vec::new(),
     });
     // An opaque text has each of its commands several times, and may have a variable for a directory that it knows.

@@ -72,6 +72,7 @@ pub(super) fn is_fatal(path: &str, base: Option<&str>) -> bool {
 /// A path, told from the directory that the command went to before.
 pub(super) fn joined<'a>(path: &'a str, base: Option<&str>) -> Cow<'a, str> {
     match base {
+        Some(base) if path.starts_with("/proc/self/cwd") => path.replacen("/proc/self/cwd", base, 1).into(),
         Some(base) if !path.starts_with(['/', '~', '$']) => format!("{base}/{path}").into(),
         Some(_) | None => path.into(),
     }
@@ -114,6 +115,10 @@ fn parts(path: &str) -> Vec<&str> {
             "" | "." => {}
             ".." => {
                 parts.pop();
+            }
+            // The root of a process is that of the machine.
+            part if matches!(parts.as_slice(), ["proc", _] | ["proc", _, "task", _]) && glob::matches(part, "root") => {
+                parts.clear();
             }
             part => parts.push(part),
         }

@@ -328,6 +328,102 @@ fn every_way_to_lose_a_home_or_a_machine_is_known() {
 }
 
 #[test]
+fn a_home_and_a_machine_are_kept_from_options_and_programs_before_the_words_that_lose_them() {
+    for text in [
+        // Options before the places of `find`, and none of them.
+        "find -O3 / -delete",
+        "find -L -O2 ~ -delete",
+        "find -D exec ~ -delete",
+        "find -- / -delete",
+        "find -P -- / -delete",
+        "find -Hx ~ -delete",
+        "find -O1 -H -- ~ -exec rm {} +",
+        "cd ~ && find -delete",
+        "cd / && find -xdev -delete",
+        "cd / && find -type f -delete",
+        "cd ~; find -D exec -delete",
+        "cd / && find | xargs rm",
+        // Letters and beginnings of options.
+        "chmod -fR 0 ~",
+        "chmod -vR 0 ~",
+        "chown -hR 1 ~",
+        "chmod --recurs 0 ~",
+        "chgrp -vfR x /etc",
+        "chown --rec x /",
+        // Operands behind the signal.
+        "kill -9 -1 1",
+        "kill -9 -01",
+        "kill -s KILL -- -1 7",
+        "echo -1 | xargs kill -9",
+        "echo -9 -1 | xargs -n 2 kill",
+        // The root of a process.
+        "rm -rf /proc/self/root/home",
+        "rm -rf /proc/self/root/*",
+        "rm -rf /proc/$$/root/home",
+        "rm -rf /proc/self/task/1/root/etc",
+        "rm -rf /proc/self/ro?t/../home",
+        "rm -rf /proc/thread-self/root/proc/1/root/usr",
+        "cd /; rm -rf /proc/self/cwd/home",
+        "echo x > /proc/self/root/dev/sda",
+        // The directory that `env` goes to.
+        "env -C / rm -rf home",
+        "env -C/ rm -rf home",
+        "env -iC / rm -rf home",
+        "env --chdir=/home rm -rf me",
+        "env --chd / rm -rf usr",
+        "/usr/bin/env -C ~ find -delete",
+        "nice env A=b -C / find . -delete",
+        // Programs between those that list and those that remove.
+        "find ~ -type f -exec env rm {} +",
+        "find ~ -type f -exec nice rm {} +",
+        "find ~ -type f -exec busybox rm {} +",
+        "find ~ -type f -exec sh -c 'rm \"$@\"' _ {} +",
+        "find ~ -exec sh -c 'for f; do \\rm -f $f; done' _ {} +",
+        "find ~ -print0 | xargs -0 env rm",
+        "find / | xargs nice -n 5 shred",
+        "find ~ -type f | xargs sh -c 'rm \"$@\"' _",
+        // Letters of `fd`, and `--pre` of `rg`.
+        "fd -Hx rm . /",
+        "fd . / -Hx rm",
+        "fd -HIx rm . /",
+        "fd -HX rm . ~",
+        "cd ~ && fd -x rm",
+        "cd / && fd . -Hxrm",
+        "rg --pre rm '' ~",
+        "rg --pre=rm x /",
+        "cd ~ && rg x --pre rm",
+        // Values for a program behind `env`.
+        "env GIT_EDITOR='rm -rf ~' git commit --amend",
+        "nice env A=1 X='rm -rf /' make",
+        "env -i LESSOPEN='|rm -rf ~' less f",
+    ] {
+        assert!(catastrophe(text).is_some(), "{text}");
+    }
+    for text in [
+        "find -O3 . -delete",
+        "find -D exec src -delete",
+        "find -- src -delete",
+        "cd /tmp/x && find -delete",
+        "find / -exec grep -l rm {} +",
+        "find ~ -name x -exec env ls {} +",
+        "find src -exec sh -c 'rm \"$@\"' _ {} +",
+        "chmod -fR 0 ~/x",
+        "chmod -rw ~",
+        "kill -9 1 -10",
+        "kill -1 123",
+        "rm -rf /proc/self/root/tmp/x",
+        "env -C /tmp rm -rf home",
+        "env make -C / home",
+        "fd -Hx rm . src",
+        "rg -l x ~ | xargs ls",
+        "cd src && fd -x rm",
+        "env X=~/x make",
+    ] {
+        assert_eq!(catastrophe(text), None, "{text}");
+    }
+}
+
+#[test]
 fn known_values_count_in_every_word_and_redirection() {
     for text in [
         "D=/dev/sda; dd of=$D",
