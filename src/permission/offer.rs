@@ -129,11 +129,13 @@ fn commands(text: &str, leads: Leads, places: &Places) -> Option<Vec<Rule>> {
     let commands = read.understood()?;
     let leaves = flag::leaves_repository(commands, &places.tree);
     let kept = |command: &SimpleCommand| match command.program() {
+        // What it runs may be in its input, which may be another one the next time.
+        _ if command.is_fed || reads_file_unknown(command) => None,
         _ if flag::may_run_others(command, &places.remotes) => exact_line(command),
         "git" if leaves => exact_line(command),
         // A rule for all of its files would mean those outside as well.
         "mkdir" | "touch" if leads != Leads::Inside => exact_line(command),
-        _ if content::may_show_secrets(command, leads) => exact_line(command).filter(|_| !command.is_fed),
+        _ if content::may_show_secrets(command, leads) => exact_line(command),
         _ => pattern(command),
     };
     distinct(commands.iter().map(|command| Rule::new("Bash", &kept(command).filter(|_| is_offered(command))?).ok()))
@@ -152,7 +154,6 @@ fn pattern(command: &SimpleCommand) -> Option<String> {
     let known = known_beginning(&texts).filter(|length| command.words[..*length].iter().all(is_plain));
     // A pattern never means a redirection into a file, and a question about one file is none about the others.
     match known {
-        _ if command.is_fed => None,
         Some(length) if !command.writes() && !command.words.iter().skip(1).any(names_credentials) => {
             let has_more = texts.len() > length || !command.redirects.is_empty();
             Some(texts[..length].join(" ") + if has_more { " *" } else { "" })
@@ -160,6 +161,11 @@ fn pattern(command: &SimpleCommand) -> Option<String> {
         Some(_) => exact_line(command),
         None => exact_line(command).filter(|_| is_complete(&command.words)),
     }
+}
+
+/// Whether a program of which nobody knows what it does with its input gets a file by it.
+fn reads_file_unknown(command: &SimpleCommand) -> bool {
+    known_beginning(&command.texts()).is_none() && command.redirects.iter().any(|redirect| redirect.sign == "<")
 }
 
 /// How many words say what a command does, where others like it may follow.
