@@ -16,7 +16,7 @@ mod wrapper;
 
 use std::fmt;
 
-use budget::{LONGEST_OPAQUE, MOST_VALUES, WorkBudget};
+use budget::{LONGEST_COMMAND, LONGEST_TEXT, MOST_VALUES, WorkBudget};
 pub(super) use mention::TokenBag;
 pub(super) use pattern::{CommandPattern, may_become, may_name};
 use value::Values;
@@ -156,9 +156,12 @@ impl ShellText {
     pub(super) fn read(text: &str) -> Self {
         let budget = WorkBudget::new();
         let mut read = Self::read_at(text, 0, &budget);
-        let is_long = read.opaque.is_some() && text.len() > LONGEST_OPAQUE;
+        let mut commands = read.commands.iter().chain(&read.possible_commands);
+        let is_long = text.len() > LONGEST_TEXT
+            || commands.any(|command| command.words.len() > LONGEST_COMMAND || command.hides_verb());
         if (is_long || budget.is_spent()) && !read.opaque.as_ref().is_some_and(OpaqueConstruct::is_malformed) {
             read.opaque = Some(OpaqueConstruct::TooDeep);
+            read.token_bags.push(TokenBag::of_text(text));
         }
         read
     }
@@ -215,7 +218,7 @@ impl ShellText {
             read.token_bags.push(TokenBag::of_text(text));
         }
         if read.opaque.is_some() {
-            let (suspects, values) = raw::suspect_commands(&text[..text.floor_char_boundary(LONGEST_OPAQUE)], budget);
+            let (suspects, values) = raw::suspect_commands(&text[..text.floor_char_boundary(LONGEST_TEXT)], budget);
             read.commands.extend(suspects);
             match values.0.len() > MOST_VALUES {
                 true => budget.exhaust(),
@@ -279,6 +282,19 @@ impl SimpleCommand {
         line
     }
 
+    /// Where the words may begin that say what the program is to do: its options, and their values, may stand before them.
+    fn verb_places(&self) -> impl Iterator<Item = usize> {
+        let is_option = |at: usize| self.words.get(at).is_some_and(|word| word.text.starts_with(['-', '+']));
+        let before = (1..self.words.len()).take_while(move |at| is_option(*at) || *at > 1 && is_option(*at - 1));
+        before.map(|at| at + 1).filter(move |at| !is_option(*at))
+    }
+
+    /// Whether they may begin at more places than are looked at.
+    fn hides_verb(&self) -> bool {
+        let is_open = || ArgumentUse::of(&self.texts()) != ArgumentUse::Text;
+        self.program() != "git" && self.verb_places().nth(MOST_OPTIONS).is_some() && is_open()
+    }
+
     /// Other lines that mean the same to a rule that forbids: without quotes and redirections, without the directory of
     /// the program, and without the options of git itself.
     pub(super) fn other_lines(&self, line: &str) -> Vec<String> {
@@ -299,11 +315,8 @@ impl SimpleCommand {
         if program == "git" {
             add([&["git"], git_arguments(arguments)].concat().join(" "));
         } else {
-            // Options of the program itself, and their values, may stand before what it is to do.
-            let is_option = |at: usize| arguments[at].starts_with(['-', '+']);
-            let is_before = |at: &usize| is_option(*at) || *at > 0 && is_option(*at - 1);
-            let before = (0..arguments.len()).take_while(is_before).take(MOST_OPTIONS);
-            before.for_each(|at| add([&[program], &arguments[at + 1..]].concat().join(" ")));
+            let verbs = self.verb_places().take(MOST_OPTIONS);
+            verbs.for_each(|at| add([&[program], &texts[at..]].concat().join(" ")));
         }
         // Its subcommands are programs, too.
         if let Some(verb) = program.strip_prefix("git-") {

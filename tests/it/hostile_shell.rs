@@ -340,18 +340,34 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
         texts.push((&pushes, text.to_owned(), is_held_up));
         texts.push((&asks, text.to_owned(), is_held_up));
     }
-    for text in ["fd --exec=rm", "fd -xrm", "fd . src --exec-batch=rm"] {
+    for text in [
+        "fd --exec=rm",
+        "fd -xrm",
+        "fd . src --exec-batch=rm",
+        "fd -Hx rm",
+        "fd -Hxrm",
+        "rg x --pre=rm",
+        "env PAGER=rm man x",
+    ] {
         texts.push((&removes, text.to_owned(), is_denied));
     }
+    let many_options = format!("npm {}publish", "-s ".repeat(20));
     let publishes = file(&[], &[], &["Bash(npm publish*)", "Bash(cargo publish *)"]);
     for text in [
         "npm -s publish",
         "npm --registry x -s publish --tag y",
         "env npm --silent publish",
+        many_options.as_str(),
+        "npm --call='npm publish' exec",
         "cargo +nightly -q publish",
         "bash -c 'cargo --color never publish'",
     ] {
         texts.push((&publishes, text.to_owned(), is_denied));
+    }
+    texts.push((&publishes, format!("npm {}publish", "--loglevel silent ".repeat(20)), is_held_up));
+    let edits = file(&[], &[], &["Bash(sed -i*)"]);
+    for text in ["sed --in-place s/a/b/ f", "sed -n --in-pl p f", "sed --i=x p f"] {
+        texts.push((&edits, text.to_owned(), is_denied));
     }
     let none = Rules::default();
     let many = (0..70).map(|number| format!("ls{number} ")).collect::<String>();
@@ -497,6 +513,13 @@ fn what_is_no_program_is_not_taken_for_one() {
         "command -v rm && timeout 5 grep rm x",
         "which git rm",
         "env A=rm ls x",
+        "env FOO=1 cargo test",
+        "env RUST_LOG=push GIT=1 cargo run",
+        "npm --silent run push",
+        "npm run build --silent",
+        "docker --context x ps",
+        "fd -etxt push",
+        "find . -xdev -name x",
         "find . -name 'rm *'",
         "find . -name '*.rs' -exec grep -l 'git push' {} +",
         "git ls-files | xargs grep push",

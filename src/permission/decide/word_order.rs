@@ -6,9 +6,10 @@ mod tests;
 
 use crate::permission::compact::glob;
 
-/// Options of git with their letters, and an option that stands for two others.
+/// Options of git and sed with their letters, and an option that stands for two others.
 const TWINS: &[(&str, &str)] =
     &[("--all", "-a"), ("--delete", "-d"), ("--force", "-f"), ("--move", "-m"), ("--no-verify", "-n")];
+const SED_TWINS: &[(&str, &str)] = &[("--in-place", "-i")];
 const BOTH: (&str, [&str; 2]) = ("-D", ["--delete", "--force"]);
 
 /// Up to how many letters an option of a pattern is a bundle and no name.
@@ -35,8 +36,12 @@ pub(super) fn means(pattern: &str, words: &[&str]) -> bool {
             Some(_) | None => return false,
         }
     }
-    let is_git = words.first() == Some(&"git");
-    wanted.peek().is_none() && options.iter().all(|option| has_option(option, words, is_git.then_some(TWINS)))
+    let twins = match words.first() {
+        Some(&"git") => Some(TWINS),
+        Some(&("sed" | "gsed")) => Some(SED_TWINS),
+        Some(_) | None => None,
+    };
+    wanted.peek().is_none() && options.iter().all(|option| has_option(option, words, twins))
 }
 
 fn has_option(option: &str, words: &[&str], twins: Option<&[(&str, &str)]>) -> bool {
@@ -45,7 +50,7 @@ fn has_option(option: &str, words: &[&str], twins: Option<&[(&str, &str)]>) -> b
     let is_meant = |word: &&str| {
         let spelled = word.split('=').next().unwrap_or(word);
         // Git and others take the beginning of an option for the option.
-        glob::matches(option, word) || is_long && spelled.len() > 3 && name.starts_with(spelled)
+        glob::matches(option, word) || is_long && spelled.len() > "--".len() && name.starts_with(spelled)
     };
     let letters = name.trim_start_matches('-');
     let bundles = || words.iter().filter(|word| word.starts_with('-') && !word.starts_with("--"));

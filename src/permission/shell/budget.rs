@@ -8,14 +8,17 @@ use super::SimpleCommand;
 /// How many words all commands of a text may have together, those that it only may run included.
 const MOST_WORK: usize = 100_000;
 
-/// How much of a text that is not understood is searched for commands, in bytes.
-pub(super) const LONGEST_OPAQUE: usize = 65_536;
+/// How long a text may be, in bytes; of one that is not understood no more is searched for commands.
+pub(super) const LONGEST_TEXT: usize = 65_536;
+
+/// How many words one command may have.
+pub(super) const LONGEST_COMMAND: usize = 4_096;
 
 /// How many values all variables of a text may have together: each word with a variable is held against all of its values.
 pub(super) const MOST_VALUES: usize = 64;
 
 /// How many bytes of a text count as one word, and how many words a redirection counts as.
-const BYTES_PER_WORD: usize = 16;
+const BYTES_PER_WORD: usize = 4;
 const WORDS_PER_REDIRECT: usize = 8;
 
 /// What is left of the work that a text may make.
@@ -44,6 +47,11 @@ impl WorkBudget {
 
     pub(super) fn spend_command(&self, command: &SimpleCommand) -> bool {
         self.spend(command.words.len() + WORDS_PER_REDIRECT * command.redirects.len() + 1)
+    }
+
+    #[cfg(test)]
+    pub(super) fn spent(&self) -> usize {
+        MOST_WORK - self.0.get()
     }
 
     /// Nothing is left from here on.

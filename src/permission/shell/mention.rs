@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::super::compact::glob;
-use super::budget::LONGEST_OPAQUE;
+use super::budget::LONGEST_TEXT;
 use super::raw;
 
 /// The words of a text, in lower case, without quotes and cut at every other sign.
@@ -13,7 +13,7 @@ pub(in super::super) struct TokenBag(BTreeSet<String>);
 
 impl TokenBag {
     pub(super) fn of_text(text: &str) -> Self {
-        match text.len() > LONGEST_OPAQUE {
+        match text.len() > LONGEST_TEXT {
             true => Self::of_words([text, &text.replace(['\'', '"', '\\'], "")]),
             false => Self::of_words(raw::words(text)),
         }

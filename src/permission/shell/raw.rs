@@ -29,6 +29,9 @@ enum Cut {
 /// Every command that a text may run, as far as the budget reaches, and what its variables stand for.
 pub(super) fn suspect_commands(text: &str, budget: &WorkBudget) -> (Vec<SimpleCommand>, Values) {
     let source = Source::read(text);
+    if source.is_too_deep {
+        budget.exhaust();
+    }
     let grouped = parts(&source.text, Cut::Grouped);
     let values = Values::read(&source, &grouped);
     let commands_of = |cuts: &[Cut]| {

@@ -1,8 +1,6 @@
 //! The source of an opaque text in one spelling: each expansion as `${…}`, inside quotes and outside, and each
 //! substitution as a variable, with its commands on a line of their own.
 
-use std::collections::VecDeque;
-
 /// Programs that print their words, or where they are.
 const PRINTING: [&str; 5] = ["echo ", "printf ", "which ", "command -v ", "type -p "];
 
@@ -12,6 +10,9 @@ pub(super) const UNKNOWN: &str = "^";
 /// How many words braces may make of one.
 const MOST_WORDS: usize = 64;
 
+/// How deep expansions and substitutions may stand in each other.
+const DEEPEST: usize = 8;
+
 /// How long an expansion or a word with braces may be, and how many substitutions are taken out.
 const LONGEST_BRACED: usize = 512;
 const MOST_SUBSTITUTIONS: usize = 64;
@@ -20,23 +21,30 @@ pub(super) struct Source {
     pub text: String,
     /// Words that the text gives to variables and substitutions, behind their names.
     pub values: Vec<(String, String)>,
+    /// Whether expansions and substitutions stand deeper in each other than is read.
+    pub is_too_deep: bool,
 }
 
 impl Source {
     pub(super) fn read(text: &str) -> Self {
-        let mut source = Self { text: String::new(), values: Vec::new() };
-        let mut bodies = VecDeque::from([text.replace("\\\n", "")]);
+        let mut source = Self { text: String::new(), values: Vec::new(), is_too_deep: false };
+        // `~+` is the directory that it runs in.
+        let mut bodies = vec![text.replace("\\\n", "").replace("~+", "${PWD}")];
         let mut most = MOST_SUBSTITUTIONS;
-        while let Some(body) = bodies.pop_front() {
-            source.add(&body, &mut bodies, &mut most);
-            source.text.push('\n');
+        for _ in 0..DEEPEST {
+            for body in std::mem::take(&mut bodies) {
+                source.add(&body, &mut bodies, &mut most);
+                source.text.push('\n');
+            }
         }
+        source.is_too_deep = !bodies.is_empty();
+        source.text.push_str(&bodies.join("\n"));
         source.text = source.text.replace("${IFS}", " ");
         source
     }
 
     /// Adds a text, and what its substitutions run to `bodies`.
-    fn add(&mut self, text: &str, bodies: &mut VecDeque<String>, most: &mut usize) {
+    fn add(&mut self, text: &str, bodies: &mut Vec<String>, most: &mut usize) {
         let mut rest = text;
         let mut is_open = false;
         while let Some(at) = rest.find(['$', '`']) {
@@ -57,7 +65,7 @@ impl Source {
                         self.text.push_str(&format!("${{{name}}}"));
                         let printed = PRINTING.iter().find_map(|program| body.trim_start().strip_prefix(program));
                         self.add_value(&name, printed.unwrap_or_default());
-                        bodies.push_back(body.to_owned());
+                        bodies.push(body.to_owned());
                         rest = &inside[end + 1..];
                     }
                     // The sign that is left means that nobody knows how the word goes on.
@@ -75,7 +83,7 @@ impl Source {
                     self.add_value(name, &format!("${{{UNKNOWN}}}"));
                 }
                 // What an operator goes by may run something.
-                bodies.push_back(value.trim_start_matches(['-', '=', '+']).to_owned());
+                bodies.push(value.trim_start_matches(['-', '=', '+']).to_owned());
                 rest = &behind[length..];
             } else if name_end > 0 && !behind.starts_with(|c: char| c.is_ascii_digit()) {
                 self.text.push_str(&format!("${{{}}}", &behind[..name_end]));

@@ -337,3 +337,62 @@ fn a_long_file_in_a_here_document_is_no_text_without_end() {
         assert_eq!(ShellText::read(&text).opaque, Some(OpaqueConstruct::HereDocument), "{kilobytes} KB");
     }
 }
+
+thread_local! {
+    static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts how often somebody asks what a program does with its arguments, which goes through all of them.
+pub(super) fn count_step() {
+    STEPS.set(STEPS.get() + 1);
+}
+
+#[test]
+fn the_words_of_a_plain_command_are_gone_through_a_fixed_number_of_times() {
+    let steps = |words: usize, text: &str| {
+        STEPS.set(0);
+        let text = format!("{text}{}", " -e a".repeat(words));
+        crate::permission::places_below(&text, "/data/tree".as_ref(), "/data/tree".as_ref());
+        STEPS.get()
+    };
+    for text in ["git grep", "ls a", "git log", "cargo test"] {
+        assert_eq!(steps(20, text), steps(40, text), "{text}");
+        assert!(steps(40, text) > 0, "{text}");
+    }
+}
+
+#[test]
+fn the_work_for_a_text_grows_with_its_length() {
+    let spent = |text: &str| {
+        let budget = WorkBudget::new();
+        ShellText::read_at(text, 0, &budget);
+        budget.spent()
+    };
+    for part in ["git grep -e a; ", "ls a a; ", "env A=b ls; ", "echo $x; ", "xargs ls; "] {
+        let (once, twice) = (spent(&part.repeat(100)), spent(&part.repeat(200)));
+        assert!(once > 100 && twice <= 2 * once + 100, "{part}: {once}, {twice}");
+    }
+}
+
+#[test]
+fn a_text_that_is_too_long_or_too_deep_is_asked_about() {
+    let nested = |depth: usize| format!("echo {}x{}", "${a:-".repeat(depth), "}".repeat(depth));
+    let options = |count: usize| format!("npm {}publish", "--loglevel silent ".repeat(count));
+    for (text, is_too_long) in [
+        (format!("ls{}", " a".repeat(4_000)), false),
+        (format!("ls{}", " a".repeat(4_200)), true),
+        (format!("git grep{}", " -e a".repeat(4_000)), true),
+        ("ls aaaa; ".repeat(7_000), false),
+        ("ls aaaa; ".repeat(8_000), true),
+        (nested(3), false),
+        (nested(40), true),
+        (options(10), false),
+        (options(17), true),
+        (format!("poetry run {}", options(17)), true),
+        (format!("grep {}x", "-e a ".repeat(30)), false),
+        (format!("cc {}-c a.c -o a.o", "-Wall ".repeat(60)), false),
+    ] {
+        let opaque = ShellText::read(&text).opaque;
+        assert_eq!(opaque == Some(OpaqueConstruct::TooDeep), is_too_long, "{}", &text[..30]);
+    }
+}

@@ -66,12 +66,12 @@ const BY_SECOND: &str = "apt brew bun cargo docker dotnet git go helm kubectl np
 /// Options of programs that search by which they run another program.
 const SEARCH_RUNS: [&str; 2] = ["--hostname", "--p"];
 
+/// Letters of options of `fd` that take the rest of a word.
+const FD_VALUED: &str = "cdeEjoSt";
+
 /// Subcommands of git that do so, besides those that only read.
 const GIT_TEXTUAL: &str = "add branch checkout cherry-pick commit init merge mv notes reflog remote reset restore revert \
                            rm stash switch tag worktree";
-
-/// Other ways of git to push, by the words that they begin with.
-const GIT_PUSHES: &[&[&str]] = &[&["http-push"], &["lfs", "push"], &["send-pack"], &["subtree", "push"]];
 
 /// Options of git itself whose value is the next word.
 const GIT_VALUED: &str = "--attr-source --config-env --exec-path --git-dir --namespace --shallow-file \
@@ -125,6 +125,8 @@ pub(in super::super) enum ArgumentUse {
 impl ArgumentUse {
     /// What the program of a command does, by the words of the command.
     pub(in super::super) fn of(texts: &[&str]) -> Self {
+        #[cfg(test)]
+        super::tests::count_step();
         let [program, arguments @ ..] = texts else { return Self::Text };
         let second = arguments.first().copied().unwrap_or_default();
         match base_name(program) {
@@ -148,9 +150,11 @@ impl ArgumentUse {
             // The name of a variable may have an index, which is evaluated.
             "printf" if second.starts_with("-v") => Self::MayRun(1),
             "gh" if matches!(second, "issue" | "pr" | "release") => Self::Text,
-            "bun" | "npm" | "pnpm" | "yarn" if matches!(second, "run" | "test") => Self::Text,
+            "bun" | "npm" | "pnpm" | "yarn" if matches!(second, "run" | "test") && !names_shell(arguments) => {
+                Self::Text
+            }
             name if is_one_of(READS, name) || is_one_of(TEXTUAL, name) || name.starts_with('#') => Self::Text,
-            name if is_one_of(BY_SECOND, name) => Self::MayRun(2),
+            name if is_one_of(BY_SECOND, name) && !second.starts_with('-') => Self::MayRun(2),
             _ => Self::MayRun(1),
         }
     }
@@ -200,9 +204,9 @@ impl Runs<'_> {
                 self.unclear = Some(OpaqueConstruct::Keyword(name.to_owned()));
             }
             "command" if second.starts_with("-v") || second.starts_with("-V") => {}
-            "find" => self.resolve_search(arguments, depth),
-            "fd" | "fdfind" => {
-                self.resolve_search(arguments, depth);
+            "find" => self.resolve_search(name, arguments, depth),
+            "fd" | "fdfind" | "rg" => {
+                self.resolve_search(name, arguments, depth);
                 self.resolve_unknown(words);
             }
             name if SHELLS.contains(&name) => self.resolve_shell(arguments),
@@ -221,7 +225,12 @@ impl Runs<'_> {
         self.add_possible(words, from);
         if base_name(texts[0]) == "git" {
             let verb = git_arguments(&texts[1..]);
-            let pushed = GIT_PUSHES.iter().find_map(|push| verb.strip_prefix(*push));
+            // Other ways to push.
+            let pushed = match verb {
+                ["http-push" | "send-pack", behind @ ..] => Some(behind),
+                ["lfs" | "subtree", words @ ..] => words.split(|word| *word == "push").nth(1),
+                _ => None,
+            };
             // It runs git once more; an option of its own may have a value.
             let again = verb.strip_prefix(&["for-each-repo"]).unwrap_or_default();
             let again = (0..again.len().min(MOST_OPTIONS)).map(|at| again[at..].to_vec());
@@ -243,7 +252,6 @@ impl Runs<'_> {
         if words.len() > MOST_WORDS {
             self.unclear = Some(OpaqueConstruct::TooDeep);
         }
-        let is_code = |c: char| c.is_whitespace() || "'\"`(".contains(c);
         for at in from..words.len().min(MOST_WORDS) {
             let text = words[at].text.as_str();
             let behind = &words[at + 1..words.len().min(MOST_WORDS)];
@@ -286,7 +294,10 @@ impl Runs<'_> {
             command.is_fed = true;
             command.words.push(Word::literal("{}"));
         }
+        let known = self.commands.len();
         self.resolve(&command.words, depth + 1);
+        // What it is fed comes to the last program.
+        self.commands[known..].iter_mut().for_each(|inner| inner.is_fed |= command.is_fed);
         self.commands.push(command);
     }
 
@@ -302,6 +313,13 @@ impl Runs<'_> {
         if !before.iter().all(is_known) {
             self.give_up(wrapper, words);
         }
+        // What a variable holds may be run, as `GIT_EDITOR` is; a mere word by a program that may run others.
+        let program: Vec<_> = behind.iter().map(|word| word.text.as_str()).collect();
+        let is_open = ArgumentUse::of(&program) != ArgumentUse::Text
+            || program.first().is_some_and(|name| base_name(name) == "git");
+        let assigned = before.iter().filter(|word| is_assignment(&word.text));
+        let values = assigned.filter_map(|word| word.text.split_once('=')).map(|(_, value)| value.to_owned());
+        self.possible_scripts.extend(values.filter(|value| !value.is_empty() && (is_open || value.contains(is_code))));
         // Without a command, its arguments and the lines of its input are commands.
         self.input |= wrapper.name == "parallel" && behind.first().is_none_or(|word| word.text.starts_with("::"));
         if wrapper.command == Behind::Script {
@@ -319,15 +337,25 @@ impl Runs<'_> {
         self.possible_commands[known..].iter_mut().for_each(|command| command.is_fed = is_fed);
     }
 
-    /// The commands behind `-exec` of `find` and `--exec` of `fd`.
-    fn resolve_search(&mut self, words: &[Word], depth: usize) {
-        let runs = |word: &str| is_one_of("-exec -execdir -ok -okdir -x -X --exec --exec-batch", word);
+    /// The commands behind `-exec` of `find`, `--exec` of `fd` and `--pre` of `rg`.
+    fn resolve_search(&mut self, name: &str, words: &[Word], depth: usize) {
+        let options = match name {
+            "find" => "-exec -execdir -ok -okdir",
+            "rg" => "--pre",
+            _ => "--exec --exec-batch",
+        };
         for at in 0..words.len() {
             let text = words[at].text.as_str();
-            let glued = text.split_once('=').filter(|(option, _)| runs(option)).map(|(_, program)| program);
-            let glued = glued.or_else(|| text.strip_prefix("-x").or_else(|| text.strip_prefix("-X")));
+            let glued =
+                text.split_once('=').filter(|(option, _)| is_one_of(options, option)).map(|(_, program)| program);
+            // Letters of `fd` that have no value may stand before the one that runs a program.
+            let bundle =
+                text.strip_prefix('-').filter(|_| name.starts_with("fd")).and_then(|text| text.split_once(['x', 'X']));
+            let bundle = bundle
+                .filter(|(letters, _)| !letters.contains(|c: char| !c.is_alphanumeric() || FD_VALUED.contains(c)));
+            let glued = glued.or(bundle.map(|(_, program)| program));
             let program = glued.filter(|program| !program.is_empty()).map(Word::literal);
-            if self.budget.is_spent() || program.is_none() && !runs(text) {
+            if self.budget.is_spent() || glued.is_none() && !is_one_of(options, text) {
                 continue;
             }
             let behind = &words[at + 1..];
@@ -368,6 +396,16 @@ fn reads_input(words: &[Word]) -> bool {
 
 fn join(words: &[Word]) -> String {
     words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a runner of scripts gets an option for itself that may name a shell.
+fn names_shell(arguments: &[&str]) -> bool {
+    arguments.iter().take_while(|word| **word != "--").any(|word| word.starts_with("--sc"))
+}
+
+/// Whether a sign in a word makes it look like code.
+fn is_code(c: char) -> bool {
+    c.is_whitespace() || "'\"`(".contains(c)
 }
 
 /// Whether a word is a number or a duration.

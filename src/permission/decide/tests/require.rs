@@ -493,6 +493,11 @@ fn a_redirection_into_a_file_is_an_edit_of_it() {
         "echo x 2> src/../migrations/1.sql",
         "cat > migrations/1.sql <<X\na\nX",
         "bash -c 'echo x > migrations/1.sql'",
+        "echo x > ~+/migrations/1.sql",
+        "cd ~+/migrations; echo x > 1.sql",
+        "env -Cmigrations sh -c 'echo x > 1.sql'",
+        "env -iC migrations sh -c 'echo x > 1.sql'",
+        "/usr/bin/env --chd=migrations sh -c 'echo x > 1.sql'",
     ] {
         for rule in ["Edit(migrations/**)", "Write(migrations/**)"] {
             rules(&[], &[rule]).yolo().check(&bash(text), Action::Deny, Layer::DenyRule);
