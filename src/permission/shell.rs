@@ -92,63 +92,45 @@ pub(super) struct Redirect {
 /// What a text holds that has no place in the language of plain commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OpaqueConstruct {
-    Assignment,
-    Background,
-    Comment,
-    ControlCharacter,
-    Glob,
-    HereDocument,
-    Incomplete,
-    Input,
+    Named(&'static str),
+    /// Its words say too little for any rule, so that a person has to look.
+    Malformed(&'static str),
     Keyword(String),
-    Redirection,
-    Spelling,
-    Substitution,
-    TooDeep,
-    Unclosed,
     Unusual(char),
-    Variable,
     /// An option of this wrapper that nobody knows.
     WrapperOption(&'static str),
 }
 
 impl OpaqueConstruct {
+    const GLOB: Self = Self::Named("a pattern that may become an option or a program");
+    const REDIRECTION: Self = Self::Named("an unusual redirection");
+    const SUBSTITUTION: Self = Self::Named("a substitution");
+    const INCOMPLETE: Self = Self::Malformed("an incomplete command");
+    const TOO_DEEP: Self = Self::Malformed("too many scripts inside each other, words or values");
+    const UNCLOSED: Self = Self::Malformed("an unclosed quote");
+
     /// What an unquoted character that no plain word holds begins.
     fn of_sign(sign: char) -> Self {
         match sign {
-            '$' => Self::Variable,
-            '`' => Self::Substitution,
+            '$' => Self::Named("an expansion (`$`)"),
+            '`' => Self::SUBSTITUTION,
             sign => Self::Unusual(sign),
         }
     }
 
-    /// Whether its words say too little for any rule, so that a person has to look.
     pub(super) fn is_malformed(&self) -> bool {
-        matches!(self, Self::ControlCharacter | Self::Incomplete | Self::Spelling | Self::TooDeep | Self::Unclosed)
+        matches!(self, Self::Malformed(_))
     }
 }
 
 impl fmt::Display for OpaqueConstruct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Assignment => "an assignment",
-            Self::Background => "a background command (`&`)",
-            Self::Comment => "a comment",
-            Self::ControlCharacter => "a control character",
-            Self::Glob => "a pattern that may become an option or a program",
-            Self::HereDocument => "a here-document or here-string",
-            Self::Incomplete => "an incomplete command",
-            Self::Input => "a program that runs its input",
-            Self::Keyword(word) => return write!(f, "the keyword `{word}`"),
-            Self::Redirection => "an unusual redirection",
-            Self::Spelling => "letters that are spelled as numbers (`$'\\…'`)",
-            Self::Substitution => "a substitution",
-            Self::TooDeep => "too many scripts inside each other, words or values",
-            Self::Unclosed => "an unclosed quote",
-            Self::Unusual(sign) => return write!(f, "the special character `{}`", sign.escape_default()),
-            Self::Variable => "an expansion (`$`)",
-            Self::WrapperOption(name) => return write!(f, "an unknown option of `{name}`"),
-        })
+        match self {
+            Self::Named(name) | Self::Malformed(name) => f.write_str(name),
+            Self::Keyword(word) => write!(f, "the keyword `{word}`"),
+            Self::Unusual(sign) => write!(f, "the special character `{}`", sign.escape_default()),
+            Self::WrapperOption(name) => write!(f, "an unknown option of `{name}`"),
+        }
     }
 }
 
@@ -160,7 +142,7 @@ impl ShellText {
         let is_long = text.len() > LONGEST_TEXT
             || commands.any(|command| command.words.len() > LONGEST_COMMAND || command.hides_verb());
         if (is_long || budget.is_spent()) && !read.opaque.as_ref().is_some_and(OpaqueConstruct::is_malformed) {
-            read.opaque = Some(OpaqueConstruct::TooDeep);
+            read.opaque = Some(OpaqueConstruct::TOO_DEEP);
             read.token_bags.push(TokenBag::of_text(text));
         }
         read
@@ -170,10 +152,12 @@ impl ShellText {
     fn read_at(text: &str, depth: usize, budget: &WorkBudget) -> Self {
         let mut read = Self::default();
         let is_readable = budget.spend_text(text) && depth <= DEEPEST;
-        let lexed = if is_readable { lexer::lex(text) } else { Err(OpaqueConstruct::TooDeep) };
+        let lexed = if is_readable { lexer::lex(text) } else { Err(OpaqueConstruct::TOO_DEEP) };
         let (written, construct) = match lexed {
             Ok(written) => (written, None),
-            Err(_) if raw::is_spelled_out(text) => (Vec::new(), Some(OpaqueConstruct::Spelling)),
+            Err(_) if raw::is_spelled_out(text) => {
+                (Vec::new(), Some(OpaqueConstruct::Malformed("letters that are spelled as numbers (`$'\\…'`)")))
+            }
             Err(construct) => (Vec::new(), Some(construct)),
         };
         read.opaque = construct;
@@ -184,7 +168,10 @@ impl ShellText {
                 runs.possible_scripts.push(printed_words(&read.commands).join(" "));
             }
             // What another command prints may be what runs.
-            read.opaque = read.opaque.or(runs.unclear).or(runs.input.then_some(OpaqueConstruct::Input));
+            read.opaque = read
+                .opaque
+                .or(runs.unclear)
+                .or(runs.input.then_some(OpaqueConstruct::Named("a program that runs its input")));
             possible_input |= runs.possible_input;
             for script in &runs.scripts {
                 let inner = Self::read_at(script, depth + 1, budget);

@@ -518,7 +518,7 @@ fn what_is_no_program_is_not_taken_for_one() {
         "npm --silent run push",
         "npm run build --silent",
         "docker --context x ps",
-        "fd -etxt push",
+        "fd -e txt push",
         "find . -xdev -name x",
         "find . -name 'rm *'",
         "find . -name '*.rs' -exec grep -l 'git push' {} +",

@@ -24,7 +24,7 @@ enum Position {
 /// The simple commands of a text, in their order; none for a blank text.
 pub(super) fn lex(text: &str) -> Result<Vec<SimpleCommand>, OpaqueConstruct> {
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-        return Err(OpaqueConstruct::ControlCharacter);
+        return Err(OpaqueConstruct::Malformed("a control character"));
     }
     let mut lexer = Lexer { text, at: 0 };
     let mut commands = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn lex(text: &str) -> Result<Vec<SimpleCommand>, OpaqueConstruct> {
         lexer.skip_blanks();
         match lexer.peek() {
             Some('\n') => lexer.at += 1,
-            None if is_joined => return Err(OpaqueConstruct::Incomplete),
+            None if is_joined => return Err(OpaqueConstruct::INCOMPLETE),
             None => return Ok(commands),
             Some(_) => {
                 commands.push(lexer.command()?);
@@ -76,13 +76,13 @@ impl Lexer<'_> {
     /// The operator behind a command, and whether it wants another command behind it.
     fn operator(&mut self) -> Result<bool, OpaqueConstruct> {
         if self.starts_with("|&") {
-            return Err(OpaqueConstruct::Redirection);
+            return Err(OpaqueConstruct::REDIRECTION);
         }
         if self.take("&&") || self.take("||") || self.take("|") {
             return Ok(true);
         }
         if self.starts_with("&") {
-            return Err(OpaqueConstruct::Background);
+            return Err(OpaqueConstruct::Named("a background command (`&`)"));
         }
         let _ = self.take(";") || self.take("\n");
         Ok(false)
@@ -105,7 +105,7 @@ impl Lexer<'_> {
                     match self.peek() {
                         Some('<' | '>') if is_number => {
                             let fd = source.chars().next().filter(|_| source.len() == 1);
-                            let fd = fd.ok_or(OpaqueConstruct::Redirection)?;
+                            let fd = fd.ok_or(OpaqueConstruct::REDIRECTION)?;
                             command.redirects.push(self.redirect(Some(fd))?);
                         }
                         Some(_) | None => command.words.push(word),
@@ -115,33 +115,33 @@ impl Lexer<'_> {
         }
         let is_open = command.words.iter().any(|word| word.is_open_glob);
         match (command.words.first(), command.redirects.is_empty()) {
-            (Some(program), _) if is_open && !is_one_of(READS, &program.text) => Err(OpaqueConstruct::Glob),
+            (Some(program), _) if is_open && !is_one_of(READS, &program.text) => Err(OpaqueConstruct::GLOB),
             (Some(_), _) => Ok(command),
-            (None, true) => Err(OpaqueConstruct::Incomplete),
-            (None, false) => Err(OpaqueConstruct::Redirection),
+            (None, true) => Err(OpaqueConstruct::INCOMPLETE),
+            (None, false) => Err(OpaqueConstruct::REDIRECTION),
         }
     }
 
     fn redirect(&mut self, fd: Option<char>) -> Result<Redirect, OpaqueConstruct> {
         if self.starts_with("<<") {
-            return Err(OpaqueConstruct::HereDocument);
+            return Err(OpaqueConstruct::Named("a here-document or here-string"));
         }
         if self.starts_with("<(") || self.starts_with(">(") {
-            return Err(OpaqueConstruct::Substitution);
+            return Err(OpaqueConstruct::SUBSTITUTION);
         }
         let is_other = ["<&", "<>", ">|"].iter().any(|sign| self.starts_with(sign));
         let sign = ["&>>", "&>", ">>", ">&", ">", "<"].into_iter().find(|sign| self.take(sign));
-        let sign = sign.filter(|_| !is_other).ok_or(OpaqueConstruct::Redirection)?;
+        let sign = sign.filter(|_| !is_other).ok_or(OpaqueConstruct::REDIRECTION)?;
         self.skip_blanks();
         let target = self.word(Position::Target)?;
         let is_file = sign != ">&";
         let is_fd = target.text.len() == 1 && target.text.bytes().all(|byte| byte.is_ascii_digit());
         if target.text.is_empty() || !is_file && (!is_fd || target.is_quoted) {
-            return Err(OpaqueConstruct::Redirection);
+            return Err(OpaqueConstruct::REDIRECTION);
         }
         // Bash opens a connection for such a name.
         if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
-            return Err(OpaqueConstruct::Redirection);
+            return Err(OpaqueConstruct::REDIRECTION);
         }
         Ok(Redirect { fd, sign, target })
     }
@@ -158,14 +158,14 @@ impl Lexer<'_> {
                 '\\' if self.take("\\\n") => {}
                 '\\' => {
                     self.at += 1;
-                    let escaped = self.peek().ok_or(OpaqueConstruct::Unclosed)?;
+                    let escaped = self.peek().ok_or(OpaqueConstruct::UNCLOSED)?;
                     self.push(&mut word, escaped);
                     word.is_quoted = true;
                 }
                 '*' | '?' | '[' => {
                     let is_test = position == Position::Command && c == '[' && is_alone;
                     if !is_test && position != Position::Argument {
-                        return Err(OpaqueConstruct::Glob);
+                        return Err(OpaqueConstruct::GLOB);
                     }
                     // An expansion that may begin with a dash may be any option; `--include=*.c` is always that one.
                     let is_option = word.text.starts_with('-') && !word.text.contains('=');
@@ -177,8 +177,8 @@ impl Lexer<'_> {
                 '~' if !self.text[..self.at].ends_with(|before: char| before.is_ascii_alphanumeric()) => {
                     return Err(OpaqueConstruct::Unusual('~'));
                 }
-                '#' if self.at == start => return Err(OpaqueConstruct::Comment),
-                '^' if self.at == start => return Err(OpaqueConstruct::Glob),
+                '#' if self.at == start => return Err(OpaqueConstruct::Named("a comment")),
+                '^' if self.at == start => return Err(OpaqueConstruct::GLOB),
                 // A word of its own negates a test, as in `find . ! -name x`.
                 '!' if position == Position::Argument && is_alone => self.push(&mut word, c),
                 '{' if position == Position::Argument && self.take_braces(&mut word) => {}
@@ -197,7 +197,7 @@ impl Lexer<'_> {
                 return Err(OpaqueConstruct::Keyword(word.text));
             }
             if word.text.contains('=') {
-                return Err(OpaqueConstruct::Assignment);
+                return Err(OpaqueConstruct::Named("an assignment"));
             }
         }
         word.shown = if is_safe_text(&word.text) { word.text.clone() } else { source.replace(['\n', '\t'], " ") };
@@ -223,7 +223,7 @@ impl Lexer<'_> {
 
     fn single(&mut self, word: &mut Word) -> Result<(), OpaqueConstruct> {
         self.at += 1;
-        let length = self.text[self.at..].find('\'').ok_or(OpaqueConstruct::Unclosed)?;
+        let length = self.text[self.at..].find('\'').ok_or(OpaqueConstruct::UNCLOSED)?;
         word.text.push_str(&self.text[self.at..self.at + length]);
         word.is_quoted = true;
         self.at += length + 1;
@@ -234,13 +234,13 @@ impl Lexer<'_> {
         self.at += 1;
         word.is_quoted = true;
         loop {
-            match self.peek().ok_or(OpaqueConstruct::Unclosed)? {
+            match self.peek().ok_or(OpaqueConstruct::UNCLOSED)? {
                 '"' => break,
                 c @ ('$' | '`' | '!') => return Err(OpaqueConstruct::of_sign(c)),
                 '\\' if self.take("\\\n") => {}
                 '\\' => {
                     self.at += 1;
-                    let escaped = self.peek().ok_or(OpaqueConstruct::Unclosed)?;
+                    let escaped = self.peek().ok_or(OpaqueConstruct::UNCLOSED)?;
                     if !matches!(escaped, '$' | '`' | '"' | '\\') {
                         word.text.push('\\');
                     }

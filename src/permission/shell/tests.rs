@@ -334,7 +334,11 @@ fn a_long_file_in_a_here_document_is_no_text_without_end() {
     let line = "    let value = compute(&input, \"name\").map(|x| x + 1); // done\n";
     for kilobytes in [4, 16] {
         let text = format!("cat > src/a.rs <<'EOF'\n{}EOF", line.repeat(kilobytes * 1024 / line.len()));
-        assert_eq!(ShellText::read(&text).opaque, Some(OpaqueConstruct::HereDocument), "{kilobytes} KB");
+        assert_eq!(
+            ShellText::read(&text).opaque,
+            Some(OpaqueConstruct::Named("a here-document or here-string")),
+            "{kilobytes} KB"
+        );
     }
 }
 
@@ -393,6 +397,6 @@ fn a_text_that_is_too_long_or_too_deep_is_asked_about() {
         (format!("cc {}-c a.c -o a.o", "-Wall ".repeat(60)), false),
     ] {
         let opaque = ShellText::read(&text).opaque;
-        assert_eq!(opaque == Some(OpaqueConstruct::TooDeep), is_too_long, "{}", &text[..30]);
+        assert_eq!(opaque == Some(OpaqueConstruct::TOO_DEEP), is_too_long, "{}", &text[..30]);
     }
 }

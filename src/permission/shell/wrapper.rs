@@ -5,7 +5,7 @@
 use super::super::reader::READS;
 use super::super::verb::GIT_READS;
 use super::budget::WorkBudget;
-use super::{MOST_OPTIONS, OpaqueConstruct, Origin, SimpleCommand, Word, base_name, is_one_of};
+use super::{OpaqueConstruct, Origin, SimpleCommand, Word, base_name, is_one_of};
 
 /// A program that runs the command behind its own options, numbers and assignments.
 struct Wrapper {
@@ -65,9 +65,6 @@ const BY_SECOND: &str = "apt brew bun cargo docker dotnet git go helm kubectl np
 
 /// Options of programs that search by which they run another program.
 const SEARCH_RUNS: [&str; 2] = ["--hostname", "--p"];
-
-/// Letters of options of `fd` that take the rest of a word.
-const FD_VALUED: &str = "cdeEjoSt";
 
 /// Subcommands of git that do so, besides those that only read.
 const GIT_TEXTUAL: &str = "add branch checkout cherry-pick commit init merge mv notes reflog remote reset restore revert \
@@ -150,7 +147,9 @@ impl ArgumentUse {
             // The name of a variable may have an index, which is evaluated.
             "printf" if second.starts_with("-v") => Self::MayRun(1),
             "gh" if matches!(second, "issue" | "pr" | "release") => Self::Text,
-            "bun" | "npm" | "pnpm" | "yarn" if matches!(second, "run" | "test") && !names_shell(arguments) => {
+            "bun" | "npm" | "pnpm" | "yarn"
+                if matches!(second, "run" | "test") && !arguments.iter().any(|word| word.starts_with("--sc")) =>
+            {
                 Self::Text
             }
             name if is_one_of(READS, name) || is_one_of(TEXTUAL, name) || name.starts_with('#') => Self::Text,
@@ -189,7 +188,7 @@ impl Runs<'_> {
     fn resolve(&mut self, words: &[Word], depth: usize) {
         let [program, arguments @ ..] = words else { return };
         if depth > MOST_WRAPPERS {
-            self.unclear = Some(OpaqueConstruct::TooDeep);
+            self.unclear = Some(OpaqueConstruct::TOO_DEEP);
             return;
         }
         let name = base_name(&program.text);
@@ -224,18 +223,14 @@ impl Runs<'_> {
         self.possible_input |= interprets && reads_input(&words[1..]) || is_one_of(RUN_INPUT, base_name(texts[0]));
         self.add_possible(words, from);
         if base_name(texts[0]) == "git" {
-            let verb = git_arguments(&texts[1..]);
-            // Other ways to push.
-            let pushed = match verb {
-                ["http-push" | "send-pack", behind @ ..] => Some(behind),
-                ["lfs" | "subtree", words @ ..] => words.split(|word| *word == "push").nth(1),
-                _ => None,
+            // Some run git once more, and an option of theirs may have a value; others push.
+            let again = match git_arguments(&texts[1..]) {
+                ["for-each-repo" | "lfs" | "subtree", behind @ ..] => behind.to_vec(),
+                ["http-push" | "send-pack", behind @ ..] => [&["push"], behind].concat(),
+                _ => Vec::new(),
             };
-            // It runs git once more; an option of its own may have a value.
-            let again = verb.strip_prefix(&["for-each-repo"]).unwrap_or_default();
-            let again = (0..again.len().min(MOST_OPTIONS)).map(|at| again[at..].to_vec());
-            for words in pushed.map(|behind| [&["push"], behind].concat()).into_iter().chain(again) {
-                let words = ["git"].iter().chain(&words).map(|word| Word::literal(*word)).collect();
+            for at in (0..again.len().min(MOST_WORDS)).take_while(|at| self.budget.spend_words(again.len() - at)) {
+                let words = ["git"].iter().chain(&again[at..]).map(|word| Word::literal(*word)).collect();
                 self.possible_commands.push(SimpleCommand::of_words(words, Origin::Possible));
             }
         }
@@ -250,7 +245,7 @@ impl Runs<'_> {
     /// Adds what a program may run: any of its words may be the program, and any that looks like code a script.
     fn add_possible(&mut self, words: &[Word], from: usize) {
         if words.len() > MOST_WORDS {
-            self.unclear = Some(OpaqueConstruct::TooDeep);
+            self.unclear = Some(OpaqueConstruct::TOO_DEEP);
         }
         for at in from..words.len().min(MOST_WORDS) {
             let text = words[at].text.as_str();
@@ -285,7 +280,7 @@ impl Runs<'_> {
     fn start(&mut self, words: &[Word], behind: Behind, depth: usize) {
         let Some(program) = words.first().filter(|_| self.budget.spend_words(words.len())) else { return };
         if program.is_glob {
-            self.unclear = Some(OpaqueConstruct::Glob);
+            self.unclear = Some(OpaqueConstruct::GLOB);
         }
         self.possible_scripts
             .extend(Some(program).filter(|word| word.text.contains(' ')).map(|word| word.text.clone()));
@@ -348,11 +343,9 @@ impl Runs<'_> {
             let text = words[at].text.as_str();
             let glued =
                 text.split_once('=').filter(|(option, _)| is_one_of(options, option)).map(|(_, program)| program);
-            // Letters of `fd` that have no value may stand before the one that runs a program.
-            let bundle =
-                text.strip_prefix('-').filter(|_| name.starts_with("fd")).and_then(|text| text.split_once(['x', 'X']));
-            let bundle = bundle
-                .filter(|(letters, _)| !letters.contains(|c: char| !c.is_alphanumeric() || FD_VALUED.contains(c)));
+            // Letters may stand before the one by which `fd` runs a program.
+            let letters = text.strip_prefix('-').filter(|letters| name.starts_with("fd") && !letters.starts_with('-'));
+            let bundle = letters.and_then(|letters| letters.split_once(['x', 'X']));
             let glued = glued.or(bundle.map(|(_, program)| program));
             let program = glued.filter(|program| !program.is_empty()).map(Word::literal);
             if self.budget.is_spent() || glued.is_none() && !is_one_of(options, text) {
@@ -396,11 +389,6 @@ fn reads_input(words: &[Word]) -> bool {
 
 fn join(words: &[Word]) -> String {
     words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
-}
-
-/// Whether a runner of scripts gets an option for itself that may name a shell.
-fn names_shell(arguments: &[&str]) -> bool {
-    arguments.iter().take_while(|word| **word != "--").any(|word| word.starts_with("--sc"))
 }
 
 /// Whether a sign in a word makes it look like code.

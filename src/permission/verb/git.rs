@@ -105,19 +105,12 @@ pub(in super::super) fn lists(verb: &str, words: &[&str]) -> bool {
         && !runs_signature_check(words)
 }
 
-/// Whether a format or an order among the words makes git check signatures; its value may be the next word.
+/// Whether a format or an order among the words may make git run a program that checks signatures.
 fn runs_signature_check(words: &[&str]) -> bool {
-    let is_separate = |word: &&str| is_one_of(FORMATTED, word);
-    words.iter().any(|word| checks_signatures(word))
-        || words.iter().any(is_separate) && words.iter().any(|word| word.contains("signature"))
-}
-
-/// Whether a word is a format, or an order, for which git runs a program that checks signatures.
-fn checks_signatures(word: &str) -> bool {
-    // Signs may stand before the letter.
-    let is_field = |part: &str| part.trim_start_matches(['+', '-', ' ']).starts_with('G');
-    word.split('%').skip(1).any(is_field)
-        || word.contains("signature") && (word.contains('%') || word.starts_with("--sort"))
+    let is_separate = words.iter().any(|word| is_one_of(FORMATTED, word));
+    let is_format = |word: &str| word.contains('%') || FORMATTED.split(' ').any(|option| word.starts_with(option));
+    let names = |word: &&str| word.contains("signature") && (is_separate || is_format(word));
+    words.iter().any(|word| word.contains('%') && word.contains('G') || names(&word))
 }
 
 /// Sections of settings of which each one can be shown, and settings by their section and key. None of them holds a token, a
