@@ -139,20 +139,25 @@ fn input_words(read: &ShellText) -> Vec<&str> {
 fn listed_place<'a>(read: &'a ShellText, command: &SimpleCommand, base: Option<&str>) -> Option<&'a str> {
     let is_called = |names: &[&str], command: &SimpleCommand| names.contains(&command.program());
     // A script of a shell gets what it is fed as its own arguments.
-    let gets_more =
-        command.is_fed || command.texts().iter().any(|word| matches!(*word, "${@}" | "${*}" | "${0}" | "${1}"));
+    let gets_more = command.is_fed
+        || command.texts().iter().any(|word| matches!(*word, "${@}" | "${*}" | "${0}" | "${1}" | "${^}"));
     if !gets_more || !is_called(&REMOVERS, command) {
         return None;
     }
     let is_piped = || read.commands.iter().any(|command| is_called(&["parallel", "xargs"], command));
     read.commands.iter().find_map(|command| match command.program() {
         "find" if is_piped() => lost_start(&command.texts()[1..], base),
-        "fd" | "fdfind" => command.texts()[1..].iter().copied().chain(["."]).find(|word| loss(word, base).is_some()),
-        "rg" if command.texts().iter().any(|word| word.starts_with("--pre")) => {
-            command.texts()[1..].iter().copied().chain(["."]).find(|word| loss(word, base).is_some())
-        }
+        "fd" | "fdfind" => lost_place(command, base),
+        "rg" if command.texts().iter().any(|word| word.starts_with("--pre")) => lost_place(command, base),
         _ => None,
     })
+}
+
+/// The place that must stay among the words of a program that searches, or where it runs.
+fn lost_place<'a>(command: &'a SimpleCommand, base: Option<&str>) -> Option<&'a str> {
+    let texts = command.words[1..].iter().map(|word| word.text.as_str());
+    let words = texts.flat_map(|word| std::iter::once(word).chain(word.split_once('=').map(|(_, value)| value)));
+    words.chain(["."]).find(|word| loss(word, base).is_some())
 }
 
 /// Whether a name is a part of a value that is one word, and long enough to be there on purpose.

@@ -16,7 +16,7 @@ mod wrapper;
 
 use std::fmt;
 
-use budget::{LONGEST_COMMAND, LONGEST_TEXT, MOST_VALUES, WorkBudget};
+use budget::{LONGEST_COMMAND, LONGEST_TEXT, MOST_COMMANDS, MOST_VALUES, WorkBudget};
 pub(super) use mention::TokenBag;
 pub(super) use pattern::{CommandPattern, may_become, may_name};
 use value::Values;
@@ -140,6 +140,7 @@ impl ShellText {
         let mut read = Self::read_at(text, 0, &budget);
         let mut commands = read.commands.iter().chain(&read.possible_commands);
         let is_long = text.len() > LONGEST_TEXT
+            || read.opaque.is_none() && read.commands.len() > MOST_COMMANDS
             || commands.any(|command| command.words.len() > LONGEST_COMMAND || command.hides_verb());
         if (is_long || budget.is_spent()) && !read.opaque.as_ref().is_some_and(OpaqueConstruct::is_malformed) {
             read.opaque = Some(OpaqueConstruct::TOO_DEEP);

@@ -71,8 +71,11 @@ pub(super) fn is_fatal(path: &str, base: Option<&str>) -> bool {
 
 /// A path, told from the directory that the command went to before.
 pub(super) fn joined<'a>(path: &'a str, base: Option<&str>) -> Cow<'a, str> {
+    let process_cwd = path.strip_prefix("/proc/").and_then(|path| path.split_once("/cwd"));
     match base {
-        Some(base) if path.starts_with("/proc/self/cwd") => path.replacen("/proc/self/cwd", base, 1).into(),
+        Some(base) if process_cwd.is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with('/')) => {
+            format!("{base}{}", process_cwd.unwrap_or_default().1).into()
+        }
         Some(base) if !path.starts_with(['/', '~', '$']) => format!("{base}/{path}").into(),
         Some(_) | None => path.into(),
     }
@@ -113,9 +116,9 @@ fn parts(path: &str) -> Vec<&str> {
     for part in path.split('/') {
         match part {
             "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
+            // It is a link to `/proc/self/fd`.
+            ".." if parts == ["dev", "fd"] => parts = vec!["proc", "self"],
+            ".." => drop(parts.pop()),
             // The root of a process is that of the machine.
             part if matches!(parts.as_slice(), ["proc", _] | ["proc", _, "task", _]) && glob::matches(part, "root") => {
                 parts.clear();

@@ -364,6 +364,8 @@ fn a_home_and_a_machine_are_kept_from_options_and_programs_before_the_words_that
         "rm -rf /proc/self/ro?t/../home",
         "rm -rf /proc/thread-self/root/proc/1/root/usr",
         "cd /; rm -rf /proc/self/cwd/home",
+        "cd /; rm -rf /proc/thread-self/cwd/home",
+        "rm -rf /dev/fd/../root/home",
         "echo x > /proc/self/root/dev/sda",
         // The directory that `env` goes to.
         "env -C / rm -rf home",
@@ -382,12 +384,14 @@ fn a_home_and_a_machine_are_kept_from_options_and_programs_before_the_words_that
         "find ~ -print0 | xargs -0 env rm",
         "find / | xargs nice -n 5 shred",
         "find ~ -type f | xargs sh -c 'rm \"$@\"' _",
+        "find ~ -type f | xargs sh -c 'rm \"${@}\"' _",
         // Letters of `fd`, and `--pre` of `rg`.
         "fd -Hx rm . /",
         "fd . / -Hx rm",
         "fd -HIx rm . /",
         "fd -HX rm . ~",
         "cd ~ && fd -x rm",
+        "fd -x rm --search-path=/",
         "cd / && fd . -Hxrm",
         "rg --pre rm '' ~",
         "rg --pre=rm x /",

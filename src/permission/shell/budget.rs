@@ -11,8 +11,9 @@ const MOST_WORK: usize = 100_000;
 /// How long a text may be, in bytes; of one that is not understood no more is searched for commands.
 pub(super) const LONGEST_TEXT: usize = 65_536;
 
-/// How many words one command may have.
+/// How many words one command may have, and how many commands a text that is understood.
 pub(super) const LONGEST_COMMAND: usize = 4_096;
+pub(super) const MOST_COMMANDS: usize = 1_000;
 
 /// How many values all variables of a text may have together: each word with a variable is held against all of its values.
 pub(super) const MOST_VALUES: usize = 64;
