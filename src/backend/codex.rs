@@ -40,6 +40,7 @@ use crate::backend::codex::server::Note;
 use crate::backend::codex::settings::Wishes;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::Failure;
+use crate::backend::remedy::value;
 use crate::backend::spec::{
     Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec,
     StopLadder, Todos, ToolList, Transport, Version, Versions,
@@ -196,10 +197,13 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
         return Err(fault::unfit_home(path, &temporary));
     }
     let mut named: Vec<String> = launch.spec.env.iter().map(|(name, _)| name.clone()).collect();
+    let mut unset = Vec::new();
     if let Some(path) = home.path() {
         // A configuration that cannot be read names nothing; Codex itself says what is wrong with it.
         let config = tokio::fs::read_to_string(path.join(CONFIG)).await.unwrap_or_default();
-        named.extend(parse_named_variables(&config));
+        let by_config = parse_named_variables(&config);
+        unset.extend(by_config.iter().filter(|name| value(&env, name).is_none()).cloned());
+        named.extend(by_config);
     }
     let mut divided = environment::divide(env, &named, &launch.project_env);
     // What it says before a crash is shown to a person.
@@ -226,6 +230,7 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
         env: divided.commands,
         project_env: launch.project_env.clone(),
         config_file: home.path().map(|home| home.join(CONFIG)),
+        unset,
         patience: launch.spec.stop.cancel,
     };
     wishes.profile = profile(launch, &wishes, home.path().map(PathBuf::as_path), &key);

@@ -21,12 +21,25 @@ const CORRECT: &str = "correct the configuration of codex, then run `coppice res
 /// How Codex says that the variable with the key of a model provider is not there.
 const UNSET: &str = "Missing environment variable";
 
+/// How Codex says that a service knows who asks and does not let them.
+const FORBIDDEN: &str = "status 403";
+
 /// Why a request has no result.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Refusal {
     Error(RpcError),
     /// No reply within the time: a malformed line is not even refused.
     Silence,
+}
+
+/// What is known about the user's configuration.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UserConfig<'a> {
+    /// As Codex reads it.
+    pub(super) effective: &'a Value,
+    pub(super) file: Option<&'a Path>,
+    /// Variables that it names and that are not set.
+    pub(super) unset: &'a [String],
 }
 
 /// The failure that the error of a turn stands for.
@@ -89,23 +102,63 @@ fn classify_text(message: &str) -> Failure {
     Failure::new(kind, inner)
 }
 
-/// The same failure, for a model provider of the user's own: with the variable that its key is in, and who says so.
-pub(super) fn name_key(failure: Failure, user: &Value, config_file: Option<&Path>) -> Failure {
-    let provider = user["model_provider"].as_str().unwrap_or_default();
-    let Some(variable) = user["model_providers"][provider]["env_key"].as_str() else { return failure };
-    let file = config_file.map_or_else(|| "config.toml".to_owned(), |path| path.display().to_string());
-    let source = format!("`{file}` takes the key of the model provider `{provider}` from the variable `{variable}`");
-    if failure.message.contains(UNSET) {
-        return Failure { message: format!("{source}, which is not set"), ..failure }
-            .with_hint(format!("run `export {variable}=…`, then `coppice resume`"));
+/// The same failure, for a model provider of the user's own: with the variables that its key and its headers are in, and who
+/// says so. A header that is not sent at all is the more likely reason of a refusal.
+pub(super) fn name_variables(failure: Failure, user: UserConfig<'_>) -> Failure {
+    let name = user.effective["model_provider"].as_str().unwrap_or_default();
+    let provider = &user.effective["model_providers"][name];
+    let key = provider["env_key"].as_str();
+    let headers = provider["env_http_headers"].as_object().into_iter().flatten();
+    let headers: Vec<&str> = headers.filter_map(|(_, variable)| variable.as_str()).collect();
+    let file = user.file.map_or_else(|| "config.toml".to_owned(), |path| path.display().to_string());
+    let source = |what: &str| format!("`{file}` takes {what} of the model provider `{name}` from");
+    if let Some(key) = key.filter(|_| failure.message.contains(UNSET)) {
+        let message = format!("{} the variable `{key}`, which is not set", source("the key"));
+        return Failure { message, ..failure }.with_hint(format!("run `export {key}=…`, then `coppice resume`"));
     }
-    match failure.kind == FailureKind::Auth {
-        true => {
-            let hint = LoginRemedy::of_variable(variable).hint;
-            failure.with_remedy(&LoginRemedy::new(format!("{source}: {hint}")))
+    if failure.kind != FailureKind::Auth {
+        return failure;
+    }
+    let is_unset = |variable: &&str| user.unset.iter().any(|unset| unset == variable);
+    let missing: Vec<&str> = headers.iter().copied().filter(is_unset).collect();
+    let is_forbidden = failure.message.contains(FORBIDDEN);
+    let hint = match (missing.as_slice(), key, headers.as_slice()) {
+        ([_, ..], _, _) => {
+            let unset = if missing.len() == 1 { "which is not set" } else { "which are not set" };
+            let export = export(&missing);
+            format!("{} {}, {unset}: run {export}, then `coppice resume`", source("headers"), listed(&missing))
         }
-        false => failure,
-    }
+        ([], Some(key), [_, ..]) if is_forbidden => {
+            let both: Vec<&str> = [key].into_iter().chain(headers.iter().copied()).collect();
+            let (source, headers) = (source("the key"), listed(&headers));
+            format!(
+                "{source} the variable `{key}` and headers from {headers}: run {} with valid values, then `coppice resume`",
+                export(&both)
+            )
+        }
+        ([], Some(key), _) => {
+            format!("{} the variable `{key}`: {}", source("the key"), LoginRemedy::of_variable(key).hint)
+        }
+        ([], None, [_, ..]) => {
+            let export = export(&headers);
+            format!("{} {}: run {export} with valid values, then `coppice resume`", source("headers"), listed(&headers))
+        }
+        ([], None, []) => return failure,
+    };
+    failure.with_remedy(&LoginRemedy::new(hint))
+}
+
+/// Variables in a sentence.
+fn listed(variables: &[&str]) -> String {
+    let names: Vec<_> = variables.iter().map(|name| format!("`{name}`")).collect();
+    let noun = if names.len() == 1 { "the variable" } else { "the variables" };
+    format!("{noun} {}", names.join(", "))
+}
+
+/// The command that sets variables.
+fn export(variables: &[&str]) -> String {
+    let set: Vec<_> = variables.iter().map(|name| format!("{name}=…")).collect();
+    format!("`export {}`", set.join(" "))
 }
 
 /// The configuration is refused, in the words of a request that does not name its place.
@@ -255,7 +308,8 @@ mod tests {
         let user = json!({"model_provider": "x", "model_providers": {"x": {"env_key": "X_KEY"}}});
         let file = Some(Path::new("/c/config.toml"));
         let named = |message: &str, info: Value, user: &Value| {
-            let failure = name_key(classify(&json!({"message": message, "codexErrorInfo": info})), user, file);
+            let user = UserConfig { effective: user, file, unset: &[] };
+            let failure = name_variables(classify(&json!({"message": message, "codexErrorInfo": info})), user);
             (failure.kind.as_str(), failure.message, failure.hint)
         };
         let source = "`/c/config.toml` takes the key of the model provider `x` from the variable `X_KEY`";
@@ -268,6 +322,38 @@ mod tests {
         let account = named("no", json!("unauthorized"), &json!({"model_provider": null}));
         assert_eq!(account, ("auth", "no".to_owned(), LOGIN.to_owned()));
         assert_eq!(named("busy", json!("serverOverloaded"), &user).2, FailureKind::Transport.hint());
+    }
+
+    #[test]
+    fn a_refusal_names_the_headers_that_are_missing_before_the_key() {
+        let headers = json!({"X-Org": "X_ORG", "X-Team": "X_TEAM"});
+        let provider = |provider: Value| json!({"model_provider": "x", "model_providers": {"x": provider}});
+        let both = provider(json!({"env_key": "X_KEY", "env_http_headers": headers}));
+        let alone = provider(json!({"env_http_headers": {"X-Team": "X_TEAM"}}));
+        let file = Some(Path::new("/c/config.toml"));
+        let hint = |status: u64, effective: &Value, unset: &[&str]| {
+            let info = json!({"httpConnectionFailed": {"httpStatusCode": status}});
+            let message = format!("unexpected status {status}: no");
+            let unset: Vec<_> = unset.iter().map(|&name| name.to_owned()).collect();
+            let user = UserConfig { effective, file, unset: &unset };
+            name_variables(classify(&json!({"message": message, "codexErrorInfo": info})), user).hint
+        };
+        let hints = [
+            hint(403, &both, &["X_TEAM", "OTHER"]),
+            hint(401, &both, &["X_ORG", "X_TEAM"]),
+            hint(403, &both, &[]),
+            hint(401, &both, &[]),
+            hint(403, &alone, &[]),
+            hint(403, &alone, &["X_TEAM"]),
+        ];
+        insta::assert_snapshot!(hints.join("\n"), @r"
+        `/c/config.toml` takes headers of the model provider `x` from the variable `X_TEAM`, which is not set: run `export X_TEAM=…`, then `coppice resume`
+        `/c/config.toml` takes headers of the model provider `x` from the variables `X_ORG`, `X_TEAM`, which are not set: run `export X_ORG=… X_TEAM=…`, then `coppice resume`
+        `/c/config.toml` takes the key of the model provider `x` from the variable `X_KEY` and headers from the variables `X_ORG`, `X_TEAM`: run `export X_KEY=… X_ORG=… X_TEAM=…` with valid values, then `coppice resume`
+        `/c/config.toml` takes the key of the model provider `x` from the variable `X_KEY`: run `export X_KEY=…` with a valid key, then `coppice resume`
+        `/c/config.toml` takes headers of the model provider `x` from the variable `X_TEAM`: run `export X_TEAM=…` with valid values, then `coppice resume`
+        `/c/config.toml` takes headers of the model provider `x` from the variable `X_TEAM`, which is not set: run `export X_TEAM=…`, then `coppice resume`
+        ");
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub(super) struct Wishes {
     pub(super) project_env: Vec<String>,
     /// The user's configuration, for what a person is told about it.
     pub(super) config_file: Option<PathBuf>,
+    /// Variables that it names and that the process does not have.
+    pub(super) unset: Vec<String>,
     /// How long an interrupted turn may take to end.
     pub(super) patience: Duration,
 }

@@ -41,6 +41,7 @@ fn wishes() -> Wishes {
         env: Vec::new(),
         project_env: Vec::new(),
         config_file: None,
+        unset: Vec::new(),
         patience: PATIENCE,
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tracing::debug;
 
 use crate::backend::codex::approval;
-use crate::backend::codex::fault;
+use crate::backend::codex::fault::{self, UserConfig};
 use crate::backend::codex::thread::{Effect, Phase, Stop, Thread, answered};
 use crate::backend::codex::turn;
 use crate::backend::event::Event;
@@ -71,9 +71,9 @@ impl Thread {
             Stop::Wanted | Stop::Asked => Err(fault::interrupted()),
         };
         let was_stopped = outcome.is_err() && (ended["status"] == "interrupted" || self.is_stopping());
-        let config_file = self.wishes.config_file.as_deref();
-        let outcome =
-            outcome.unwrap_or_else(|failure| Event::Failed(fault::name_key(failure, &self.user, config_file)));
+        let user =
+            UserConfig { effective: &self.user, file: self.wishes.config_file.as_deref(), unset: &self.wishes.unset };
+        let outcome = outcome.unwrap_or_else(|failure| Event::Failed(fault::name_variables(failure, user)));
         // A command that goes on without its turn would write to a work tree that counts as done.
         if was_stopped || !running.is_empty() {
             effects.extend(self.clean(running, outcome));
