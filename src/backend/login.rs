@@ -46,6 +46,15 @@ pub(crate) enum ConfigErrorEffect {
     Ignored,
 }
 
+/// Whether a program does not even begin a conversation with a configuration that it does not like, so that asking it for
+/// its models tells.
+pub(crate) fn checks_config(spec: &Spec) -> bool {
+    match spec.transport {
+        Transport::Codex => true,
+        Transport::Claude | Transport::Gemini | Transport::Acp => false,
+    }
+}
+
 /// Why a program could not read the user's configuration; reads files.
 pub(crate) fn find_config_error(spec: &Spec, env: &[(String, String)]) -> Option<ConfigError> {
     let env = with_own(spec, env);

@@ -77,7 +77,7 @@ impl Engine {
             _ if is_configured => List::Configuration,
             (Some(program), Detail::Models) if found.verdict.is_usable() && !spec.scripted => {
                 let offer = self.shared.catalog.offer(&self.shared, spec, program, found.version, env).await;
-                offer.map_or_else(List::TableBecause, List::Offer)
+                offer.map_or_else(|failure| List::TableBecause(failure.message), List::Offer)
             }
             (Some(_) | None, Detail::Models | Detail::Programs) => List::Table,
         }

@@ -13,6 +13,7 @@ use tracing::debug;
 
 use crate::backend::discovery::{Discovery, Found, Surroundings};
 use crate::backend::event::{Event, Model};
+use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{Spec, Version};
 use crate::backend::transport::spawn::Spawner;
 use crate::backend::{Launch, Purpose};
@@ -77,7 +78,7 @@ impl Catalog {
         program: &Path,
         version: Option<Version>,
         env: &[(String, String)],
-    ) -> Result<Offer, String> {
+    ) -> Result<Offer, Failure> {
         let key = Key { program: program.to_owned(), version, command: spec.command.clone(), env: spec.env.clone() };
         let slot = self.offers.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
         let mut kept = slot.lock().await;
@@ -87,20 +88,23 @@ impl Catalog {
             return Ok(offer.clone());
         }
         let asked = tokio::time::timeout(LIMIT, ask(shared, spec, program, env)).await;
-        let offer = asked.unwrap_or_else(|_| Err(format!("it did not answer within {} seconds", LIMIT.as_secs())))?;
+        let late = || format!("it did not answer within {} seconds", LIMIT.as_secs());
+        let offer = asked.unwrap_or_else(|_| Err(Failure::new(FailureKind::Timeout, late())))?;
         *kept = Some((Instant::now(), offer.clone()));
         Ok(offer)
     }
 }
 
 /// Opens a conversation that takes no prompt, and closes it as soon as it has begun.
-async fn ask(shared: &Shared, spec: &Spec, program: &Path, env: &[(String, String)]) -> Result<Offer, String> {
+async fn ask(shared: &Shared, spec: &Spec, program: &Path, env: &[(String, String)]) -> Result<Offer, Failure> {
     let (state_dir, neutral_dir) = (shared.survey_dir(&spec.name), shared.neutral_dir());
     for path in [&state_dir, &neutral_dir] {
-        std::fs::create_dir_all(path).map_err(|error| format!("failed to create `{}`: {error}", path.display()))?;
+        std::fs::create_dir_all(path).map_err(|error| {
+            Failure::new(FailureKind::Setup, format!("failed to create `{}`: {error}", path.display()))
+        })?;
     }
     let env = env.iter().cloned().collect();
-    let env = confine::backend_environment(shared, env, spec).await.map_err(|failure| failure.message)?;
+    let env = confine::backend_environment(shared, env, spec).await?;
     let mut argv = spec.command.clone();
     if let Some(first) = argv.first_mut() {
         *first = program.to_string_lossy().into_owned();
@@ -135,13 +139,17 @@ async fn ask(shared: &Shared, spec: &Spec, program: &Path, env: &[(String, Strin
     // The conversation ends with the last hold on it, when this returns or is given up.
     loop {
         match conversation.events.recv().await {
-            Some(Event::Started(started)) if started.models.is_empty() => return Err("it lists none".to_owned()),
+            Some(Event::Started(started)) if started.models.is_empty() => {
+                return Err(Failure::new(FailureKind::Protocol, "it lists none"));
+            }
             Some(Event::Started(started)) => {
                 let marked = started.models.iter().find(|model| model.is_default).map(|model| model.id.clone());
                 return Ok(Offer { models: started.models, default: started.model.or(marked) });
             }
-            Some(Event::Failed(failure)) => return Err(failure.message),
-            Some(Event::Exited { .. }) | None => return Err("it ended before it was ready".to_owned()),
+            Some(Event::Failed(failure)) => return Err(failure),
+            Some(Event::Exited { .. }) | None => {
+                return Err(Failure::new(FailureKind::Crashed, "it ended before it was ready"));
+            }
             // Nothing else means anything before the start.
             Some(_) => {}
         }

@@ -12,6 +12,7 @@ use crate::api::error::Error;
 use crate::api::project::{Check, CheckState, ConfigQuery, DoctorQuery};
 use crate::backend;
 use crate::backend::discovery::{Found, Verdict};
+use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::login::{ConfigError, ConfigErrorEffect};
 use crate::backend::spec::Spec;
 use crate::config::Config;
@@ -110,16 +111,37 @@ impl Engine {
         let found = join_all(looks).await;
         let is_named = |spec: &Spec| config.backends.get(&spec.name).is_some_and(|backend| backend.command.is_some());
         let need = |spec: &Spec| if is_named(spec) { Need::Configured } else { Need::Optional };
-        let check_found = |(spec, found): &(&Spec, Found)| {
-            let broken = backend::login::find_config_error(spec, &env).filter(|_| found.verdict.is_usable());
-            broken.map_or_else(|| check(spec, found, need(spec)), |error| broken_config(spec, error))
-        };
-        let mut checks: Vec<_> = found.iter().map(check_found).collect();
+        let checked = found.iter().map(|(spec, found)| self.check_found(spec, found, need(spec), &env));
+        let mut checks = join_all(checked).await;
         if !found.iter().any(|(_, found)| found.verdict.is_usable()) {
             checks.push(bad("backends", Fault::NoBackend(choice::no_backend(&registry))));
         }
         checks
     }
+
+    async fn check_found(&self, spec: &Spec, found: &Found, need: Need, env: &[(String, String)]) -> Check {
+        if !found.verdict.is_usable() {
+            return check(spec, found, need);
+        }
+        if let Some(error) = backend::login::find_config_error(spec, env) {
+            return broken_config(spec, error);
+        }
+        let refusal = self.find_refusal(spec, found, env).await;
+        refusal.map_or_else(|| check(spec, found, need), |refusal| refused_setup(spec, refusal))
+    }
+
+    /// Why a program that judges its configuration begins no conversation, in the words that `coppice models` gets.
+    async fn find_refusal(&self, spec: &Spec, found: &Found, env: &[(String, String)]) -> Option<Failure> {
+        let program = found.program.as_ref().filter(|_| backend::login::checks_config(spec))?;
+        let offer = self.shared.catalog.offer(&self.shared, spec, program, found.version, env).await;
+        // A service that is out of reach is nothing that stays.
+        offer.err().filter(|failure| failure.kind == FailureKind::Setup)
+    }
+}
+
+/// A program that begins no conversation.
+fn refused_setup(spec: &Spec, Failure { message, hint, .. }: Failure) -> Check {
+    Check { name: format!("backend {}", spec.name), state: CheckState::Bad, detail: message, hint: Some(hint) }
 }
 
 /// Which settings for package registries sessions get.

@@ -96,6 +96,48 @@ fn an_unknown_backend_is_refused() {
     assert!(refusal.contains("no backend is called `nobody`"), "{refusal}");
 }
 
+/// Speaks as much of Codex as a list of models takes. Its configuration is good if its first line names a model.
+const CODEX: &str = r#"
+case $1 in --version) echo codex-cli 0.166.0; exit;; esac
+read -r config < "$HOME/.codex/config.toml"
+model=${config#*\"}
+while read -r line; do
+    id=${line#*\"id\":}
+    id=${id%%[,\}]*}
+    answer() { echo "{\"id\":$id,$1}"; }
+    refuse() { answer "\"error\":{\"code\":-32600,\"message\":\"$1\"}"; }
+    case "$line/$config" in
+    *'"method":"initialize"'*) answer '"result":{}';;
+    *'"method":"config/read"'*'/model = '*) answer "\"result\":{\"config\":{\"model\":\"${model%?}\"}}";;
+    *'"method":"config/read"'*) refuse 'invalid configuration';;
+    *'"method":"model/list"'*) answer '"result":{"data":[{"id":"listed"}]}';;
+    *'"method":"thread/start"'*) refuse 'failed to load configuration: Model provider `teem` not found';;
+    esac
+done
+"#;
+
+fn configure_codex(env: &TestEnv, text: &str) {
+    let directory = env.path("home/.codex");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("config.toml"), text).unwrap();
+}
+
+#[test]
+fn doctor_tells_of_a_configuration_that_codex_refuses() {
+    let env = world();
+    configure(&env, "");
+    install(&env, "codex", CODEX);
+    configure_codex(&env, "model_provider = \"teem\"\n");
+    let doctor = env.coppice(&["doctor"]).exits(1).stdout;
+    let file = env.path("home/.codex/config.toml").display().to_string();
+    let expected = "bad   backend codex  failed to load configuration: Model provider `teem` not found\n      hint: correct \
+                    `[CONFIG]`, then run `coppice resume`\n";
+    assert!(doctor.replace(&file, "[CONFIG]").contains(expected), "{doctor}");
+    configure_codex(&env, "model = \"listed\"\n");
+    let doctor = env.coppice(&["doctor"]).stdout;
+    assert!(doctor.contains("good  backend codex  0.166.0, "), "{doctor}");
+}
+
 /// The daemon may have been started by somebody else, with another `PATH`.
 #[test]
 fn programs_are_those_of_whoever_asks() {

@@ -15,9 +15,6 @@ use crate::backend::transport::jsonrpc::RpcError;
 pub(super) const LOGIN: &str = "run `codex login`, or `codex login --with-api-key` with a key on stdin (one in the \
                                 environment is not used), then `coppice resume`";
 
-/// What a person does about a configuration that Codex refuses.
-const CORRECT: &str = "correct the configuration of codex, then run `coppice resume`";
-
 /// How Codex says that the variable with the key of a model provider is not there.
 const UNSET: &str = "Missing environment variable";
 
@@ -66,7 +63,7 @@ pub(super) fn classify(error: &Value) -> Failure {
 }
 
 /// The failure that a refused request stands for.
-pub(super) fn refused(what: &str, refusal: &Refusal) -> Failure {
+pub(super) fn refused(what: &str, refusal: &Refusal, config_file: Option<&Path>) -> Failure {
     match refusal {
         Refusal::Silence => Failure::new(FailureKind::Timeout, format!("codex did not answer {what}")),
         Refusal::Error(error) if error.data["input_error_code"] == "input_too_large" => {
@@ -74,7 +71,7 @@ pub(super) fn refused(what: &str, refusal: &Refusal) -> Failure {
         }
         // The text of a broken configuration names file, line and column.
         Refusal::Error(error) if error.message.contains("failed to load configuration") => {
-            Failure::new(FailureKind::Setup, said(&error.message)).with_hint(CORRECT)
+            Failure::new(FailureKind::Setup, said(&error.message)).with_hint(correct(config_file))
         }
         Refusal::Error(error) => {
             Failure::new(FailureKind::Protocol, format!("codex refuses {what}: {}", said(&error.message)))
@@ -162,11 +159,18 @@ fn export(variables: &[&str]) -> String {
 }
 
 /// The configuration is refused, in the words of a request that does not name its place.
-pub(super) fn refused_config(refusal: &Refusal) -> Failure {
+pub(super) fn refused_config(refusal: &Refusal, config_file: Option<&Path>) -> Failure {
     match refusal {
-        Refusal::Silence => refused("to tell its configuration", refusal),
-        Refusal::Error(error) => Failure::new(FailureKind::Setup, said(&error.message)).with_hint(CORRECT),
+        Refusal::Silence => refused("to tell its configuration", refusal, config_file),
+        Refusal::Error(error) => Failure::new(FailureKind::Setup, said(&error.message)).with_hint(correct(config_file)),
     }
+}
+
+/// What a person does about a configuration that Codex refuses.
+fn correct(config_file: Option<&Path>) -> String {
+    let what =
+        config_file.map_or_else(|| "the configuration of codex".to_owned(), |path| format!("`{}`", path.display()));
+    format!("correct {what}, then run `coppice resume`")
 }
 
 /// The name and the HTTP status of a `codexErrorInfo`: a string, or an object with one key.
@@ -367,10 +371,18 @@ mod tests {
     #[test]
     fn a_refused_request_says_what_was_asked() {
         let error = |message: &str, data| Refusal::Error(RpcError { code: -32600, message: message.to_owned(), data });
-        let kind = |refusal| refused("a turn", &refusal).kind;
+        let kind = |refusal| refused("a turn", &refusal, None).kind;
         assert_eq!(kind(Refusal::Silence), FailureKind::Timeout);
         assert_eq!(kind(error("too large", json!({"input_error_code": "input_too_large"}))), FailureKind::Context);
-        assert_eq!(kind(error("failed to load configuration: x:1:2", Value::Null)), FailureKind::Setup);
-        assert_eq!(refused("a turn", &error("no", Value::Null)).message, "codex refuses a turn: no");
+        assert_eq!(refused("a turn", &error("no", Value::Null), None).message, "codex refuses a turn: no");
+        let broken = error("failed to load configuration: x:1:2", Value::Null);
+        for (file, expected) in [
+            (Some(Path::new("/c/config.toml")), "correct `/c/config.toml`, then run `coppice resume`"),
+            (None, "correct the configuration of codex, then run `coppice resume`"),
+        ] {
+            for failure in [refused("a turn", &broken, file), refused_config(&broken, file)] {
+                assert_eq!((failure.kind, failure.hint.as_str()), (FailureKind::Setup, expected));
+            }
+        }
     }
 }

@@ -119,7 +119,7 @@ impl Hub {
     pub(super) fn fail_start(&mut self, refusal: &Refusal, now: Instant) -> Vec<Effect> {
         let failure = match refusal {
             Refusal::Silence => fault::slow_start(START_LIMIT),
-            Refusal::Error(_) => fault::refused("the handshake", refusal),
+            Refusal::Error(_) => fault::refused("the handshake", refusal, None),
         };
         let mut effects = vec![Effect::Unlist];
         effects.extend(self.end(Some(failure), Rung::Terminated, now));

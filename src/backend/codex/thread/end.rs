@@ -74,7 +74,7 @@ impl Thread {
 
     /// Whether a turn runs cannot be known after silence, so the conversation ends then.
     pub(super) fn on_turn_refused(&mut self, refusal: &Refusal) -> Vec<Effect> {
-        let failure = if self.is_stopping() { fault::interrupted() } else { fault::refused("the turn", refusal) };
+        let failure = if self.is_stopping() { fault::interrupted() } else { self.refused("the turn", refusal) };
         let Some(turn) = self.turn() else { return Vec::new() };
         let mut effects: Vec<Effect> = turn.abandon().into_iter().map(Effect::Emit).collect();
         effects.extend([Effect::Disarm, failed(failure)]);

@@ -47,7 +47,7 @@ impl Thread {
             (Tag::Account, Ok(_)) => self.opening(Tag::Config, "config/read", json!({"includeLayers": false})),
             // Only the start of a thread tells which line is wrong; with this configuration none starts.
             (Tag::Config, Err(refusal @ Refusal::Error(_))) => {
-                self.suspected = Some(fault::refused_config(&refusal));
+                self.suspected = Some(fault::refused_config(&refusal, self.wishes.config_file.as_deref()));
                 self.open_thread()
             }
             (Tag::Config, Ok(result)) => {
@@ -80,7 +80,7 @@ impl Thread {
             }
             (Tag::Open(opening), Ok(result)) => self.on_thread(opening, &result),
             (Tag::Open(Opening::Resume), Err(refusal)) => self.not_resumed(&refusal),
-            (tag, Err(refusal)) => self.fail_start(fault::refused(described(tag), &refusal)),
+            (tag, Err(refusal)) => self.fail_start(self.refused(described(tag), &refusal)),
             (Tag::Turn(_) | Tag::Steer | Tag::Interrupt | Tag::Clean | Tag::Unsubscribe, Ok(_)) => Vec::new(),
         }
     }
@@ -92,7 +92,7 @@ impl Thread {
                 self.id = result["thread"]["id"].as_str().unwrap_or_default().to_owned();
                 failure
             }
-            Err(refusal) => Some(fault::refused("to open the conversation", &refusal))
+            Err(refusal) => Some(self.refused("to open the conversation", &refusal))
                 .filter(|told| told.kind == FailureKind::Setup)
                 .unwrap_or(failure),
         };
@@ -143,7 +143,7 @@ impl Thread {
         let error = match refusal {
             Refusal::Error(error) if !error.message.contains("failed to load configuration") => error,
             Refusal::Error(_) | Refusal::Silence => {
-                return self.fail_start(fault::refused("to restore the conversation", refusal));
+                return self.fail_start(self.refused("to restore the conversation", refusal));
             }
         };
         if self.plan == Plan::Close {
@@ -154,7 +154,7 @@ impl Thread {
             self.phase = Phase::Held;
             return vec![Effect::Arm(HELD_PAUSE)];
         }
-        self.start_over(fault::refused("to restore the conversation", refusal))
+        self.start_over(self.refused("to restore the conversation", refusal))
     }
 
     /// A fresh thread in place of one that does not open. Whoever sends prompts already counts on the old one: a fresh
@@ -179,6 +179,11 @@ impl Thread {
         let params = self.wishes.open(opening, &self.user);
         self.phase = Phase::Opening(Tag::Open(opening));
         vec![ask(Tag::Open(opening), method, params, OPEN_LIMIT)]
+    }
+
+    /// The failure that a refused request stands for.
+    pub(super) fn refused(&self, what: &str, refusal: &Refusal) -> Failure {
+        fault::refused(what, refusal, self.wishes.config_file.as_deref())
     }
 
     fn opening(&mut self, tag: Tag, method: &'static str, params: Value) -> Vec<Effect> {
