@@ -24,7 +24,7 @@ mod text;
 mod thread;
 mod turn;
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -60,6 +60,9 @@ const UNLOAD: &str = "thread_unload_delay_secs=0";
 
 /// The user's configuration, in Codex's home.
 const CONFIG: &str = "config.toml";
+
+/// How much is written to see whether the disk takes it.
+const WRITTEN_BYTES: usize = 64 * 1024;
 
 /// The variable that says where temporary files go.
 const TEMP: &str = "TMPDIR";
@@ -196,6 +199,12 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
     {
         return Err(fault::unfit_home(path, &temporary));
     }
+    // The default one may be missing: Codex makes it.
+    if let Some(path) = home.path().filter(|path| path.is_dir()) {
+        let dir = path.clone();
+        let written = tokio::task::spawn_blocking(move || try_write(&dir)).await;
+        written.map_err(io::Error::other).flatten().map_err(|error| fault::unwritable_home(path, &error))?;
+    }
     let mut named: Vec<String> = launch.spec.env.iter().map(|(name, _)| name.clone()).collect();
     let mut unset = Vec::new();
     if let Some(path) = home.path() {
@@ -235,6 +244,11 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
     };
     wishes.profile = profile(launch, &wishes, home.path().map(PathBuf::as_path), &key);
     Ok((wishes, key))
+}
+
+/// Writes a file without a name: a disk that is full still takes an empty one.
+fn try_write(dir: &Path) -> io::Result<()> {
+    tempfile::tempfile_in(dir)?.write_all(&[0; WRITTEN_BYTES])
 }
 
 /// What holds the commands of a session.

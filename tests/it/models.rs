@@ -138,6 +138,22 @@ fn doctor_tells_of_a_configuration_that_codex_refuses() {
     assert!(doctor.contains("good  backend codex  0.166.0, "), "{doctor}");
 }
 
+#[test]
+fn a_home_that_codex_cannot_write_is_named_before_it_starts() {
+    let mut env = world();
+    configure(&env, "");
+    install(&env, "codex", CODEX);
+    env.set("CODEX_HOME", "/proc");
+    let id = env.create_with(&["--model", "codex"], "hello");
+    env.wait_for(&id, "failed");
+    let error = env.session(&id)["last_error"].clone();
+    assert_eq!(error["kind"], "setup");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.starts_with("codex cannot write in its home `/proc`: "), "{message}");
+    let doctor = env.coppice(&["doctor"]).exits(1).stdout;
+    assert!(doctor.contains("bad   backend codex  codex cannot write in its home `/proc`: "), "{doctor}");
+}
+
 /// The daemon may have been started by somebody else, with another `PATH`.
 #[test]
 fn programs_are_those_of_whoever_asks() {

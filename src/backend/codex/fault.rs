@@ -243,6 +243,16 @@ pub(super) fn unfit_home(home: &Path, temporary: &Path) -> Failure {
     Failure::new(FailureKind::Sandbox, text).with_hint("set CODEX_HOME to a directory elsewhere")
 }
 
+/// Codex keeps its conversations there, and ends without.
+pub(super) fn unwritable_home(home: &Path, error: &io::Error) -> Failure {
+    let hint = match error.kind() {
+        io::ErrorKind::StorageFull => "free some space on that disk, then run `coppice resume`",
+        _ => "make that directory writable, or set CODEX_HOME to another one; then run `coppice resume`",
+    };
+    Failure::new(FailureKind::Setup, format!("codex cannot write in its home `{}`: {error}", home.display()))
+        .with_hint(hint)
+}
+
 /// Where its settings are is told by the environment alone.
 pub(super) fn no_home() -> Failure {
     Failure::new(FailureKind::Setup, "neither CODEX_HOME nor HOME is set")
@@ -357,6 +367,18 @@ mod tests {
         `/c/config.toml` takes the key of the model provider `x` from the variable `X_KEY`: run `export X_KEY=…` with a valid key, then `coppice resume`
         `/c/config.toml` takes headers of the model provider `x` from the variable `X_TEAM`: run `export X_TEAM=…` with valid values, then `coppice resume`
         `/c/config.toml` takes headers of the model provider `x` from the variable `X_TEAM`, which is not set: run `export X_TEAM=…`, then `coppice resume`
+        ");
+    }
+
+    #[test]
+    fn a_home_that_cannot_be_written_is_named() {
+        let told = |kind: io::ErrorKind| {
+            let Failure { kind, message, hint, .. } = unwritable_home(Path::new("/c"), &kind.into());
+            format!("{kind}: {message} | {hint}")
+        };
+        insta::assert_snapshot!([told(io::ErrorKind::PermissionDenied), told(io::ErrorKind::StorageFull)].join("\n"), @r"
+        setup: codex cannot write in its home `/c`: permission denied | make that directory writable, or set CODEX_HOME to another one; then run `coppice resume`
+        setup: codex cannot write in its home `/c`: no storage space | free some space on that disk, then run `coppice resume`
         ");
     }
 

@@ -2,12 +2,30 @@
 
 use crate::backend::failure::{Failure, FailureKind};
 
+/// How a line begins that says why a program ends.
+const ERROR: &str = "error:";
+
 /// The process ended by itself; `who` is what a person calls it.
 pub(crate) fn crashed(who: &str, during: &str, status: Option<&str>, stderr_tail: &str) -> Failure {
     let status = status.unwrap_or("an unknown status");
-    let said = stderr_tail.trim();
+    let said = put_error_first(stderr_tail.trim());
     let said = if said.is_empty() { String::new() } else { format!(": {said}") };
     Failure::new(FailureKind::Crashed, format!("{who} ended {during} with {status}{said}"))
+}
+
+/// The last error of a program with its causes, then what it wrote before: warnings come first in time, and a person often
+/// sees one line only.
+fn put_error_first(said: &str) -> String {
+    let mut start = 0;
+    let mut error_at = None;
+    for line in said.split_inclusive('\n') {
+        if line.get(..ERROR.len()).is_some_and(|word| word.eq_ignore_ascii_case(ERROR)) {
+            error_at = Some(start);
+        }
+        start += line.len();
+    }
+    let (before, error) = said.split_at(error_at.unwrap_or_default());
+    [error, before].map(str::trim_end).join("\n").trim_end().to_owned()
 }
 
 /// The agent lives but says nothing any more.
@@ -28,4 +46,26 @@ pub(crate) fn closed() -> Failure {
 /// A person ended the turn.
 pub(crate) fn interrupted() -> Failure {
     Failure::new(FailureKind::Cancelled, "the turn was interrupted")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_comes_before_the_warnings() {
+        for (stderr, expected) in [
+            ("", "agent ended early with exit status 1"),
+            ("no reason\n", "agent ended early with exit status 1: no reason"),
+            ("WARNING: a\nb\n", "agent ended early with exit status 1: WARNING: a\nb"),
+            (
+                "WARNING: a\nError: full\n  caused by: b\n",
+                "agent ended early with exit status 1: Error: full\n  caused by: b\nWARNING: a",
+            ),
+            ("error: one\nerror: two\n", "agent ended early with exit status 1: error: two\nerror: one"),
+            ("é Error: inside\n", "agent ended early with exit status 1: é Error: inside"),
+        ] {
+            assert_eq!(crashed("agent", "early", Some("exit status 1"), stderr).message, expected);
+        }
+    }
 }
