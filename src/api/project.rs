@@ -212,7 +212,7 @@ pub struct Backend {
     pub problem: Option<String>,
     /// What to know about it although it can be used.
     pub warning: Option<String>,
-    /// The command that installs it.
+    /// The command that installs it, or brings a version that works.
     pub install: Option<String>,
     /// The command that logs a person in; it wants a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -118,6 +118,7 @@ pub(crate) fn spec() -> Spec {
         // tested one is the oldest that is known to.
         versions: Some(Versions { minimum: Version(2, 1, 197), tested: Version(2, 1, 197) }),
         install: Some("npm install -g @anthropic-ai/claude-code".to_owned()),
+        update: Some("update".to_owned()),
         login: Some("claude auth login".to_owned()),
         scripted: false,
     }

@@ -135,6 +135,8 @@ pub(crate) fn spec() -> Spec {
         // Older ones have other names for what a safe start needs, and nobody ran them.
         versions: Some(Versions { minimum: Version(0, 160, 0), tested: Version(0, 166, 0) }),
         install: Some("npm install -g @openai/codex".to_owned()),
+        // Its old versions have no such command.
+        update: None,
         login: Some("codex login".to_owned()),
         scripted: false,
     }

@@ -86,6 +86,7 @@ pub(crate) fn spec() -> Spec {
         // The first version that can be told not to trust a folder whatever its settings say.
         versions: Some(Versions { minimum: Version(0, 58, 0), tested: Version(0, 61, 0) }),
         install: Some("npm install -g @google/gemini-cli".to_owned()),
+        update: None,
         // It asks for a login when it is started without one.
         login: Some("gemini".to_owned()),
         scripted: false,

@@ -65,6 +65,12 @@ pub(crate) fn program_place(program: &Path, home: Option<&Path>) -> PathBuf {
     if is_too_wide(dir, home) { program.to_owned() } else { dir.to_owned() }
 }
 
+/// Whether npm put a program there, or one that works like it.
+pub(crate) fn is_in_packages(program: &Path) -> bool {
+    let file = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
+    file.ancestors().filter_map(Path::file_name).any(|name| PACKAGES.iter().any(|known| name == *known))
+}
+
 struct Search<'a> {
     path: &'a str,
     home: Option<&'a Path>,

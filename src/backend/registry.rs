@@ -177,6 +177,7 @@ pub fn from_config(name: &str, command: Vec<String>, env: Vec<(String, String)>,
         paths: Vec::new(),
         versions: None,
         install: None,
+        update: None,
         login: None,
         scripted: false,
     }

@@ -56,6 +56,8 @@ pub struct Spec {
     pub versions: Option<Versions>,
     /// How a person gets the program.
     pub install: Option<String>,
+    /// The argument with which the program updates itself, where its own installer put it there.
+    pub update: Option<String>,
     /// The command that logs a person in; it may ask something, so it wants a terminal.
     pub login: Option<String>,
     /// A scripted agent thinks nothing: it is never offered among the real ones.

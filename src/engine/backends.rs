@@ -5,6 +5,7 @@ use futures_util::future::join_all;
 use crate::api::error::Error;
 use crate::api::project::{Backend, BackendQuery, ConfigQuery, Detail, ListedBy, Model};
 use crate::backend::discovery::{self, Found, Surroundings, Verdict};
+use crate::backend::install;
 use crate::backend::spec::{Reasoning, Spec};
 use crate::config::Config;
 
@@ -13,6 +14,9 @@ use super::catalog::Offer;
 use super::choice::{self, Chosen};
 use super::fault::Fault;
 use super::shared::drop_relative_search_paths;
+
+/// How the commands of npm begin.
+const NPM: &str = "npm ";
 
 /// Where the models of a backend come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +116,17 @@ pub(super) fn problem(spec: &Spec, found: &Found) -> Option<String> {
     }
 }
 
+/// The command that brings a program that works; `None` where only the person knows how they installed it.
+pub(super) fn install_command(spec: &Spec, found: &Found) -> Option<String> {
+    let is_old = matches!(found.verdict, Verdict::TooOld { .. });
+    let by_npm = spec.install.as_deref().is_some_and(|command| command.starts_with(NPM));
+    // What npm installs beside it would not be found, or not first.
+    match found.program.as_deref().filter(|program| is_old && by_npm && !install::is_in_packages(program)) {
+        Some(program) => spec.update.as_ref().map(|argument| format!("{} {argument}", program.display())),
+        None => spec.install.clone(),
+    }
+}
+
 /// What a person should know about a program that can be used.
 pub(super) fn warning(found: &Found) -> Option<String> {
     match &found.verdict {
@@ -148,7 +163,7 @@ fn view(spec: &Spec, found: &Found, list: List, default: Option<&Chosen<'_>>) ->
         version: found.version.map(|version| version.to_string()),
         problem: problem(spec, found),
         warning: warning(found),
-        install: spec.install.clone(),
+        install: install_command(spec, found),
         login: spec.login.clone(),
         scripted: spec.scripted,
         default: default.is_some(),
@@ -257,6 +272,39 @@ mod tests {
         assert_eq!(told(List::Configuration), (ListedBy::Configuration, None));
         assert_eq!(told(List::Table), (ListedBy::Table, None));
         assert_eq!(told(List::TableBecause("why".into())), (ListedBy::Table, Some("why".into())));
+    }
+
+    #[test]
+    fn a_program_is_updated_the_way_it_was_installed() {
+        let place = tempfile::tempdir().unwrap();
+        let (package, native) = (place.path().join("lib/node_modules/agent/cli.js"), place.path().join("share/2.0.0"));
+        for file in [&package, &native] {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        }
+        let (by_npm, by_itself) = (place.path().join("npm-agent"), place.path().join("agent"));
+        std::os::unix::fs::symlink(&package, &by_npm).unwrap();
+        std::os::unix::fs::symlink(&native, &by_itself).unwrap();
+        let old = Verdict::TooOld { found: Version(1, 0, 0), minimum: Version(2, 0, 0) };
+        let broken = Verdict::Broken { said: "signal 9".into() };
+        let updating = Spec { update: Some("update".into()), ..spec(None) };
+        let own_update = format!("{} update", by_itself.display());
+        for (spec, program, verdict, expected) in [
+            (&updating, Some(&by_npm), &old, Some("npm i agent")),
+            (&updating, Some(&by_itself), &old, Some(own_update.as_str())),
+            (&updating, Some(&by_itself), &broken, Some("npm i agent")),
+            (&updating, None, &Verdict::Missing, Some("npm i agent")),
+            (&spec(None), Some(&by_itself), &old, None),
+            (
+                &Spec { install: Some("pipx install agent".into()), ..spec(None) },
+                Some(&by_itself),
+                &old,
+                Some("pipx install agent"),
+            ),
+        ] {
+            let found = Found { program: program.cloned(), version: None, verdict: verdict.clone() };
+            assert_eq!(install_command(spec, &found).as_deref(), expected, "{program:?} {verdict:?}");
+        }
     }
 
     #[test]

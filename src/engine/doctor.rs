@@ -22,7 +22,7 @@ use crate::permission::Hold;
 use crate::sandbox::support::Support;
 use crate::store::{self, Depth};
 
-use super::backends::{problem, warning};
+use super::backends::{install_command, problem, warning};
 use super::choice;
 use super::confine::{self, RegistryFile};
 use super::fault::Fault;
@@ -199,7 +199,8 @@ fn check(spec: &Spec, found: &Found, need: Need) -> Check {
         None => place.clone(),
     };
     let trouble = || format!("{place}: {}", problem(spec, found).unwrap_or_default());
-    let install = |otherwise: &str| match &spec.install {
+    let install = |otherwise: &str| match install_command(spec, found) {
+        Some(install) if matches!(found.verdict, Verdict::TooOld { .. }) => format!("run `{install}`"),
         Some(install) => format!("install it with `{install}`"),
         None => otherwise.to_owned(),
     };
@@ -210,7 +211,9 @@ fn check(spec: &Spec, found: &Found, need: Need) -> Check {
             let hint = format!("if it misbehaves, update coppice or go back to {tested}");
             (CheckState::Warning, detail, Some(hint))
         }
-        (Verdict::TooOld { .. }, _) => (CheckState::Bad, trouble(), Some(install("install a newer one"))),
+        (Verdict::TooOld { .. }, _) => {
+            (CheckState::Bad, trouble(), Some(install("update it the way you installed it")))
+        }
         (Verdict::Broken { .. }, _) => (CheckState::Bad, trouble(), Some(install("install it again"))),
         (Verdict::Missing, Need::Optional) => (CheckState::Absent, "not installed".to_owned(), spec.install.clone()),
         (Verdict::Missing, Need::Configured) => {
@@ -338,7 +341,7 @@ mod tests {
         Good | 2.0.0, /bin/agent | 
         Good | /bin/agent | 
         Warning | /bin/agent: version 2.0.0 is newer than 1.0.0, the newest tested | if it misbehaves, update coppice or go back to 1.0.0
-        Bad | /bin/agent: version 1.0.0 is too old: it takes 2.0.0 or newer | install it with `npm i agent`
+        Bad | /bin/agent: version 1.0.0 is too old: it takes 2.0.0 or newer | update it the way you installed it
         Bad | /bin/agent: `agent --version` does not work: exit status 1: no node | install it with `npm i agent`
         Absent | not installed | npm i agent
         Bad | there is no `agent` on PATH | install it, or correct its `command` in the configuration

@@ -19,6 +19,7 @@ use crate::api::request::Environment;
 use crate::backend::Conversation;
 use crate::backend::event::Block;
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::spec::{ResolveError, Spec};
 use crate::git::integrate::{self, Recovered};
 use crate::git::stop::stop_signal;
 use crate::git::worktree::{Health, Method, New, Phase, Progress};
@@ -405,6 +406,15 @@ pub(super) fn failure(fault: Fault) -> Failure {
     let failure = Failure::new(kind, [&[error.message][..], &error.causes].concat().join(": "));
     match error.hint {
         Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+/// A program that is not there, as the reason of a failed turn.
+pub(super) fn not_found(spec: &Spec, error: &ResolveError) -> Failure {
+    let failure = Failure::new(FailureKind::Setup, error.to_string());
+    match &spec.install {
+        Some(install) => failure.with_hint(format!("run `{install}`, then `coppice resume`")),
         None => failure,
     }
 }

@@ -20,8 +20,8 @@ use crate::protocol::prompt::{self, Delivery, Place, Request};
 
 use super::confine::{self, ConfinedQuestion};
 use super::fault::Fault;
-use super::prepare::failure;
 use super::prepare::launch::Surroundings;
+use super::prepare::{failure, not_found};
 use super::shared::Shared;
 
 /// How many questions are asked at once.
@@ -108,8 +108,7 @@ pub(super) fn launch_question(
             .map_err(|source| failure(Fault::File { act: "create", path: path.clone(), source }))?;
     }
     let path = env.get("PATH").map(std::ffi::OsString::from);
-    let program = spec::resolve(&spec, path.as_deref(), &neutral_dir)
-        .map_err(|error| Failure::new(FailureKind::Setup, error.to_string()))?;
+    let program = spec::resolve(&spec, path.as_deref(), &neutral_dir).map_err(|error| not_found(&spec, &error))?;
     let mut argv = spec.command.clone();
     if let Some(first) = argv.first_mut() {
         *first = program.to_string_lossy().into_owned();

@@ -154,6 +154,30 @@ fn a_home_that_codex_cannot_write_is_named_before_it_starts() {
     assert!(doctor.contains("bad   backend codex  codex cannot write in its home `/proc`: "), "{doctor}");
 }
 
+#[test]
+fn a_turn_says_how_to_get_a_program_that_is_too_old_or_gone() {
+    let env = world();
+    configure(&env, "");
+    install(&env, "claude", "echo '1.0.0 (Claude Code)'");
+    let id = env.create_with(&["--model", "claude"], "hello");
+    let program = env.path("bin/claude");
+    let told = |part: &str| {
+        let is_told =
+            |session: &Value| session["last_error"]["message"].as_str().is_some_and(|text| text.contains(part));
+        let error = env.wait_for_session(&id, is_told)["last_error"].clone();
+        let told = format!("{}: {} | {}", error["kind"], error["message"], error["hint"]).replace('"', "");
+        told.replace(program.to_str().unwrap(), "[CLAUDE]").replace(&id, "[ID]")
+    };
+    let old = told("too old");
+    assert!(old.starts_with("setup: `[CLAUDE]` 1.0.0 is too old: "), "{old}");
+    assert!(old.ends_with(" | run `[CLAUDE] update`, then `coppice resume [ID]`"), "{old}");
+    fs::remove_file(&program).unwrap();
+    env.coppice(&["resume", &id]).succeeds();
+    let gone = "setup: backend `claude`: command `claude` not found on PATH | run `npm install -g @anthropic-ai/claude-code`, \
+                then `coppice resume [ID]`";
+    assert_eq!(told("not found"), gone);
+}
+
 /// The daemon may have been started by somebody else, with another `PATH`.
 #[test]
 fn programs_are_those_of_whoever_asks() {
@@ -262,7 +286,7 @@ fn versions_that_do_not_fit_are_told() {
     let expected = "bad   backend claude  [BIN]/claude: version 1.0.0 is too old: it takes ";
     assert!(text.starts_with(expected), "{text}");
     for part in [
-        "\n      hint: install it with `npm install -g @anthropic-ai/claude-code`\n",
+        "\n      hint: run `[BIN]/claude update`\n",
         "\nbad   backend codex  [BIN]/codex: `codex --version` does not work: exit status 7: cannot find module\n",
         "\nwarn  backend gemini  [BIN]/gemini: version 999.0.0 is newer than ",
     ] {

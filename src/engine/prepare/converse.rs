@@ -3,7 +3,7 @@
 use tokio::sync::mpsc::error::TryRecvError;
 
 use crate::api::session::TurnState;
-use crate::backend::discovery::Verdict;
+use crate::backend::discovery::{Found, Verdict};
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::key_helper::KeyHelper;
@@ -17,6 +17,7 @@ use crate::protocol::prompt::{
 };
 
 use super::super::agents::role::Role;
+use super::super::backends::install_command;
 use super::super::confine;
 use super::super::fault::Fault;
 use super::super::record::{ConversationRecord, EngineRecord, Record, TurnBody};
@@ -244,23 +245,25 @@ pub(super) async fn usable(shared: &Shared, plan: &Plan, settings: &Settings) ->
 pub(in super::super) async fn look(shared: &Shared, record: &Record, spec: &Spec) -> Result<(), Failure> {
     let env: Vec<_> = environment(shared, record).into_iter().collect();
     let found = shared.catalog.look(shared, spec, &env).await;
-    useless(spec, &found.verdict).map_or(Ok(()), Err)
+    useless(spec, &found).map_or(Ok(()), Err)
 }
 
 /// Why a program cannot be started. One that is missing is told by the start itself.
-fn useless(spec: &Spec, verdict: &Verdict) -> Option<Failure> {
-    let text = match verdict {
-        Verdict::TooOld { found, minimum } => {
-            format!("`{}` {found} is too old: {minimum} or later is needed", spec.name)
+fn useless(spec: &Spec, found: &Found) -> Option<Failure> {
+    let program = found.program.as_ref().map_or_else(|| spec.name.clone(), |path| path.display().to_string());
+    let (text, otherwise) = match &found.verdict {
+        Verdict::TooOld { found, minimum } => (
+            format!("`{program}` {found} is too old: {minimum} or later is needed"),
+            "update it the way you installed it, then run `coppice resume`",
+        ),
+        Verdict::Broken { said } => {
+            (format!("`{program}` does not tell its version: {said}"), FailureKind::Setup.hint())
         }
-        Verdict::Broken { said } => format!("`{}` does not tell its version: {said}", spec.name),
         Verdict::Missing | Verdict::Untested { .. } | Verdict::Good => return None,
     };
-    let failure = Failure::new(FailureKind::Setup, text);
-    Some(match &spec.install {
-        Some(install) => failure.with_hint(format!("run `{install}`, then `coppice resume`")),
-        None => failure,
-    })
+    let command = install_command(spec, found);
+    let hint = command.map(|command| format!("run `{command}`, then `coppice resume`"));
+    Some(Failure::new(FailureKind::Setup, text).with_hint(hint.unwrap_or_else(|| otherwise.to_owned())))
 }
 
 fn place(rules: Rules) -> Place {
@@ -319,13 +322,17 @@ mod tests {
     fn a_program_that_is_too_old_or_broken_is_not_started() {
         let agent = registry::from_config("mine", vec!["mine".into()], Vec::new(), Vec::new());
         let spec = Spec { install: Some("npm i mine".into()), ..agent };
-        let told = |verdict: Verdict| useless(&spec, &verdict).map(|failure| failure.message);
+        let told = |verdict: Verdict| {
+            let found = Found { program: Some("/own/bin/mine".into()), version: None, verdict };
+            useless(&spec, &found).map(|Failure { message, hint, .. }| format!("{message} | {hint}"))
+        };
         let old = Verdict::TooOld { found: Version(1, 1, 9), minimum: Version(1, 2, 0) };
-        let hint = useless(&spec, &old).map(|failure| failure.hint);
-        assert_eq!(hint.as_deref(), Some("run `npm i mine`, then `coppice resume`"));
-        assert_eq!(told(old).as_deref(), Some("`mine` 1.1.9 is too old: 1.2.0 or later is needed"));
+        let expected = "`/own/bin/mine` 1.1.9 is too old: 1.2.0 or later is needed | update it the way you installed it, then run \
+                        `coppice resume`";
+        assert_eq!(told(old).as_deref(), Some(expected));
         let broken = Verdict::Broken { said: "no node".into() };
-        assert_eq!(told(broken).as_deref(), Some("`mine` does not tell its version: no node"));
+        let expected = "`/own/bin/mine` does not tell its version: no node | run `npm i mine`, then `coppice resume`";
+        assert_eq!(told(broken).as_deref(), Some(expected));
         let untested = Verdict::Untested { found: Version(9, 0, 0), tested: Version(1, 0, 0) };
         for fine in [untested, Verdict::Good, Verdict::Missing] {
             assert_eq!(told(fine), None);

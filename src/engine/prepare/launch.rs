@@ -26,7 +26,7 @@ use super::super::record::{EngineRecord, Record};
 use super::super::settings::Settings;
 use super::super::shared::Shared;
 use super::super::spawn::Supervised;
-use super::{captured_environment, failure};
+use super::{captured_environment, failure, not_found};
 
 /// How much of an instruction file is handed over, in bytes.
 const INSTRUCTIONS_LIMIT: u64 = 32 * 1024;
@@ -137,8 +137,7 @@ pub(in super::super) async fn furnished(
     let state_dir = shared.state_dir(record.id, &spec.name);
     let neutral_dir = shared.neutral_dir();
     // A relative entry of PATH must not find a program that the repository brings.
-    let program = spec::resolve(&spec, path.as_deref(), &neutral_dir)
-        .map_err(|error| Failure::new(FailureKind::Setup, error.to_string()))?;
+    let program = spec::resolve(&spec, path.as_deref(), &neutral_dir).map_err(|error| not_found(&spec, &error))?;
     for path in [&state_dir, &neutral_dir] {
         std::fs::create_dir_all(path)
             .map_err(|source| failure(Fault::File { act: "create", path: path.clone(), source }))?;
