@@ -245,6 +245,9 @@ pub struct Model {
     pub name: Option<String>,
     /// Sessions that name only the backend get it.
     pub default: bool,
+    /// Your settings choose it, and not the agent; the agent need not offer it.
+    #[serde(default)]
+    pub from_settings: bool,
     /// The levels that `--reasoning` takes.
     pub reasoning: Vec<String>,
 }

@@ -37,7 +37,9 @@ pub(crate) use crate::backend::claude::home::user_main;
 use crate::backend::claude::login::Keeper;
 use crate::backend::claude::remedy::{LoginSources, find_remedy};
 use crate::backend::claude::user_settings::UserSettings;
-pub(crate) use crate::backend::claude::user_settings::{find_settings_error, path as user_settings_file};
+pub(crate) use crate::backend::claude::user_settings::{
+    find_model_setting, find_settings_error, path as user_settings_file,
+};
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::key_helper::KeyHelper;

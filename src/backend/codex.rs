@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use toml_edit::DocumentMut;
 
 use crate::backend::codex::conversation::SharedProcesses;
 use crate::backend::codex::environment::Home;
@@ -40,6 +41,7 @@ use crate::backend::codex::server::Note;
 use crate::backend::codex::settings::Wishes;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::Failure;
+use crate::backend::login::ModelSetting;
 use crate::backend::remedy::value;
 use crate::backend::spec::{
     Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec,
@@ -75,6 +77,12 @@ pub(crate) fn describe_login(env: &[(String, String)]) -> String {
 /// The variables that the user's configuration takes keys from; reads a file.
 pub(crate) fn named_variables(env: &[(String, String)]) -> Vec<String> {
     parse_named_variables(&read_in_home(env, CONFIG))
+}
+
+/// The model that the user's configuration chooses; reads a file.
+pub(crate) fn find_model_setting(env: &[(String, String)]) -> Option<ModelSetting> {
+    let config: DocumentMut = read_in_home(env, CONFIG).parse().ok()?;
+    ModelSetting::of_file(config.get("model").and_then(|model| model.as_str()), "model", &config_file(env)?)
 }
 
 /// Where the user's configuration is.

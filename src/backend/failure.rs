@@ -58,7 +58,7 @@ impl FailureKind {
             Self::Auth => "log in with the backend's own command, then run `coppice resume`",
             Self::RateLimit { .. } => "wait until the limit resets, then run `coppice resume`",
             Self::Quota => "the account has no quota left: add some, or use another backend with `--model`",
-            Self::Model => "run `coppice models` to see the models the backend offers",
+            Self::Model => "choose one of `coppice models`, then run `coppice send --model BACKEND/MODEL \"…\"`",
             Self::Context => "the conversation is too long for the model: start a session with a summary of it",
             Self::Transport => "the backend could not reach its service: check the network, then run `coppice resume`",
             Self::Protocol => "the raw reply is in `coppice show --raw`; send the prompt again to retry",

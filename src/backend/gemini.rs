@@ -31,6 +31,7 @@ use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::gemini::home::Furniture;
 use crate::backend::gemini::served::Served;
+use crate::backend::login::ModelSetting;
 use crate::backend::remedy::LoginRemedy;
 use crate::backend::spec::{
     Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec,
@@ -204,6 +205,14 @@ struct Wishes {
 /// The user's login, as far as only another login changes it.
 pub(crate) fn describe_login(env: &[(String, String)]) -> String {
     login::find(&users_dir(env), env).describe()
+}
+
+/// The model that the CLI takes when none is named, and what chooses it; reads a file.
+pub(crate) fn find_model_setting(env: &[(String, String)]) -> Option<ModelSetting> {
+    let dir = users_dir(env);
+    let named = login::find(&dir, env).model;
+    ModelSetting::of_variable(env, "GEMINI_MODEL")
+        .or_else(|| ModelSetting::of_file(named.as_deref(), "model.name", &dir.join("settings.json")))
 }
 
 struct Furnished {

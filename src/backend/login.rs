@@ -1,9 +1,12 @@
 //! Which login and settings of the user a program finds when it starts. A process keeps what it found, so a turn after
 //! a change needs another one. Tokens that programs renew by themselves do not count as a change.
 
+use std::path::Path;
+
 use sha2::{Digest, Sha256};
 
 use crate::backend::failure::Failure;
+use crate::backend::remedy::value;
 use crate::backend::spec::{Spec, Transport};
 use crate::backend::{claude, codex, gemini};
 
@@ -82,8 +85,96 @@ pub(crate) fn explain_auth_failure(failure: Failure, spec: &Spec, env: &[(String
     }
 }
 
+/// A model that the user's own settings of a program choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModelSetting {
+    pub(crate) name: String,
+    /// The variable, or the key and its file, as it stands in a sentence.
+    pub(crate) source: String,
+}
+
+impl ModelSetting {
+    pub(super) fn of_variable(env: &[(String, String)], variable: &str) -> Option<Self> {
+        let name = value(env, variable)?.to_owned();
+        Some(Self { name, source: format!("the variable `{variable}`") })
+    }
+
+    pub(super) fn of_file(name: Option<&str>, key: &str, file: &Path) -> Option<Self> {
+        Some(Self { name: name?.to_owned(), source: format!("`{key}` of `{}`", file.display()) })
+    }
+}
+
+/// Finds the model that a program takes when nobody names one, as far as the user chose it; reads files.
+pub(crate) fn find_model_setting(spec: &Spec, env: &[(String, String)]) -> Option<ModelSetting> {
+    let env = with_own(spec, env);
+    match spec.transport {
+        Transport::Claude => claude::find_model_setting(&env),
+        Transport::Codex => codex::find_model_setting(&env),
+        Transport::Gemini => gemini::find_model_setting(&env),
+        Transport::Acp => None,
+    }
+}
+
+/// A model that was refused, in the light of the settings that name it.
+pub(crate) fn explain_model_failure(failure: Failure, spec: &Spec, env: &[(String, String)]) -> Failure {
+    let Some(ModelSetting { source, .. }) = find_model_setting(spec, env) else { return failure };
+    let hint = format!("the model comes from {source}: correct it and run `coppice resume`, or {}", failure.hint);
+    failure.with_hint(hint)
+}
+
 /// The environment with what the backend's row sets, which is stronger.
 pub(super) fn with_own(spec: &Spec, env: &[(String, String)]) -> Vec<(String, String)> {
     let is_set = |name: &String| spec.env.iter().any(|(known, _)| known == name);
     env.iter().filter(|(name, _)| !is_set(name)).chain(&spec.env).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::backend::failure::FailureKind;
+
+    #[test]
+    fn a_refused_model_is_traced_to_the_settings_that_name_it() {
+        let home = tempfile::tempdir().unwrap();
+        let shown = home.path().display().to_string();
+        let hint = |spec: &Spec, variables: &[(&str, &str)]| {
+            let pairs = [("HOME", shown.as_str())].into_iter().chain(variables.iter().copied());
+            let env: Vec<_> = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            let failure = Failure::new(FailureKind::Model, "no such model").with_hint("choose one");
+            explain_model_failure(failure, spec, &env).hint.replace(&shown, "~")
+        };
+        let (claude, codex, gemini) = (claude::spec(), codex::spec(), gemini::spec());
+        for spec in [&claude, &codex, &gemini] {
+            assert_eq!(hint(spec, &[]), "choose one");
+        }
+        for (path, text) in [
+            (".claude/settings.json", r#"{"model": "a", /* mine */ }"#),
+            (".codex/config.toml", "model = \"b\"\n"),
+            (".gemini/settings.json", r#"{"model": {"name": "c"}}"#),
+        ] {
+            let path = home.path().join(path);
+            fs::create_dir(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let hints = [
+            hint(&claude, &[]),
+            hint(&claude, &[("ANTHROPIC_MODEL", "d")]),
+            hint(&codex, &[]),
+            hint(&gemini, &[]),
+            hint(&gemini, &[("GEMINI_MODEL", "e")]),
+        ];
+        insta::assert_snapshot!(hints.join("\n"), @r"
+        the model comes from `model` of `~/.claude/settings.json`: correct it and run `coppice resume`, or choose one
+        the model comes from the variable `ANTHROPIC_MODEL`: correct it and run `coppice resume`, or choose one
+        the model comes from `model` of `~/.codex/config.toml`: correct it and run `coppice resume`, or choose one
+        the model comes from `model.name` of `~/.gemini/settings.json`: correct it and run `coppice resume`, or choose one
+        the model comes from the variable `GEMINI_MODEL`: correct it and run `coppice resume`, or choose one
+        ");
+        let env_of_settings = r#"{"env": {"ANTHROPIC_MODEL": "f"}, "model": "a"}"#;
+        fs::write(home.path().join(".claude/settings.json"), env_of_settings).unwrap();
+        let expected = "the model comes from `env.ANTHROPIC_MODEL` of `~/.claude/settings.json`: correct it";
+        assert!(hint(&claude, &[("ANTHROPIC_MODEL", "d")]).starts_with(expected));
+    }
 }

@@ -75,6 +75,7 @@ fn block(backend: &Backend) -> Vec<Line> {
 
 fn row(backend: &str, model: &Model) -> Vec<Line> {
     let default = if model.default { Line::toned(Tone::Good, "default") } else { Line::new() };
+    let default = if model.from_settings { default.dim(", from your settings") } else { default };
     vec![
         Line::new().plain(format!("  {backend}/{}", one_line(&model.id))),
         Line::new().plain(model.name.as_deref().map(one_line).unwrap_or_default()),
@@ -111,6 +112,7 @@ mod tests {
             id: id.into(),
             name: name.map(str::to_owned),
             default: false,
+            from_settings: false,
             reasoning: reasoning.iter().map(|&level| level.to_owned()).collect(),
         }
     }
@@ -133,7 +135,7 @@ mod tests {
                 warning: Some("version 0.200.0 is newer than 0.166.0, the newest tested".into()),
                 listed_by: ListedBy::Table,
                 note: Some("not logged in\nmore".into()),
-                models: vec![Model { default: true, ..model("gpt-5.4", None, &levels[..3]) }],
+                models: vec![Model { default: true, from_settings: true, ..model("gpt-5.4", None, &levels[..3]) }],
                 ..sample::backend("codex")
             },
             Backend {
@@ -163,7 +165,7 @@ mod tests {
 
         codex  0.200.0  built-in list, the agent did not tell: not logged in
           warning: version 0.200.0 is newer than 0.166.0, the newest tested
-          codex/gpt-5.4  low medium high  default
+          codex/gpt-5.4  low medium high  default, from your settings
 
         mine  /bin/mine  your list
           mine/a

@@ -6,6 +6,7 @@ use crate::api::error::Error;
 use crate::api::project::{Backend, BackendQuery, ConfigQuery, Detail, ListedBy, Model};
 use crate::backend::discovery::{self, Found, Surroundings, Verdict};
 use crate::backend::install;
+use crate::backend::login::{self, ModelSetting};
 use crate::backend::spec::{Reasoning, Spec};
 use crate::config::Config;
 
@@ -62,7 +63,8 @@ impl Engine {
                     Detail::Models => self.shared.catalog.look(&self.shared, spec, env).await,
                 };
                 let list = self.list_models(config, spec, &found, env, detail).await;
-                view(spec, &found, list, default.as_ref())
+                let setting = login::find_model_setting(spec, env);
+                view(spec, &found, list, default.as_ref(), setting.as_ref())
             }
         });
         Ok(join_all(views).await)
@@ -137,7 +139,13 @@ pub(super) fn warning(found: &Found) -> Option<String> {
     }
 }
 
-fn view(spec: &Spec, found: &Found, list: List, default: Option<&Chosen<'_>>) -> Backend {
+fn view(
+    spec: &Spec,
+    found: &Found,
+    list: List,
+    default: Option<&Chosen<'_>>,
+    model_setting: Option<&ModelSetting>,
+) -> Backend {
     let default = default.filter(|chosen| chosen.spec.name == spec.name);
     let named = default.and_then(|chosen| chosen.model.clone()).or_else(|| spec.models.fallback.clone());
     let first = || spec.models.known.first().map(|known| known.id.clone());
@@ -147,13 +155,17 @@ fn view(spec: &Spec, found: &Found, list: List, default: Option<&Chosen<'_>>) ->
         List::TableBecause(why) => (table(spec), ListedBy::Table, Some(why), first()),
         List::Configuration => (table(spec), ListedBy::Configuration, None, first()),
     };
-    if let Some(id) = named.or(unnamed) {
+    // Some agents list whatever their settings name.
+    let is_chosen = |id: &str| named.is_none() && model_setting.is_some_and(|setting| setting.name == id);
+    if let Some(id) = named.clone().or(unnamed) {
+        let from_settings = is_chosen(&id);
         match models.iter_mut().find(|model| model.id == id) {
-            Some(model) => model.default = true,
+            Some(model) => (model.default, model.from_settings) = (true, from_settings),
             None => {
                 let known = table(spec).into_iter().find(|known| known.id == id);
-                let unknown = || Model { id, name: None, default: true, reasoning: Vec::new() };
-                models.insert(0, known.map_or_else(unknown, |known| Model { default: true, ..known }));
+                let unknown = || Model { id, name: None, default: true, from_settings: true, reasoning: Vec::new() };
+                let from_table = |known| Model { default: true, from_settings, ..known };
+                models.insert(0, known.map_or_else(unknown, from_table));
             }
         }
     }
@@ -177,7 +189,13 @@ fn table(spec: &Spec) -> Vec<Model> {
     let words = |levels: &[Reasoning]| levels.iter().map(|level| level.as_str().to_owned()).collect();
     let known = spec.models.known.iter();
     known
-        .map(|known| Model { id: known.id.clone(), name: None, default: false, reasoning: words(&known.reasoning) })
+        .map(|known| Model {
+            id: known.id.clone(),
+            name: None,
+            default: false,
+            from_settings: false,
+            reasoning: words(&known.reasoning),
+        })
         .collect()
 }
 
@@ -187,6 +205,7 @@ fn offered(models: Vec<crate::backend::event::Model>) -> Vec<Model> {
         reasoning: levels(&model.reasoning),
         id: model.id,
         default: false,
+        from_settings: false,
     };
     models.into_iter().map(model).collect()
 }
@@ -235,11 +254,13 @@ mod tests {
     fn models(spec: &Spec, list: List, chosen: Option<&str>) -> String {
         let found = Found { program: None, version: None, verdict: Verdict::Good };
         let chosen = chosen.map(|model| Chosen { spec, model: Some(model.to_owned()) });
-        let view = view(spec, &found, list, chosen.as_ref());
+        let setting = ModelSetting { name: "three".to_owned(), source: "a file".to_owned() };
+        let view = view(spec, &found, list, chosen.as_ref(), Some(&setting));
         assert_eq!(view.default, chosen.is_some());
         let text = |model: &Model| {
             let star = if model.default { "*" } else { "" };
-            format!("{star}{}({})", model.id, model.reasoning.join(" "))
+            let origin = if model.from_settings { "own " } else { "" };
+            format!("{star}{origin}{}({})", model.id, model.reasoning.join(" "))
         };
         view.models.iter().map(text).collect::<Vec<_>>().join(" ")
     }
@@ -251,10 +272,13 @@ mod tests {
             (&bare, List::Table, None, "*one(low xhigh) two(low xhigh)"),
             (&told, List::Table, None, "one(low xhigh) *two(low xhigh)"),
             (&told, List::Configuration, Some("one"), "*one(low xhigh) two(low xhigh)"),
-            (&bare, offer(Some("three")), None, "two(low xhigh) *three()"),
+            (&bare, offer(Some("three")), None, "two(low xhigh) *own three()"),
+            (&bare, offer(Some("two")), None, "*two(low xhigh) three()"),
+            (&bare, offer(Some("unlisted")), None, "*own unlisted() two(low xhigh) three()"),
+            (&bare, offer(Some("two")), Some("three"), "two(low xhigh) *three()"),
             (&bare, offer(None), None, "two(low xhigh) three()"),
             (&told, offer(Some("three")), None, "*two(low xhigh) three()"),
-            (&bare, offer(Some("three")), Some("newest"), "*newest() two(low xhigh) three()"),
+            (&bare, offer(Some("three")), Some("newest"), "*own newest() two(low xhigh) three()"),
             (&spec(Some("one")), offer(None), None, "*one(low xhigh) two(low xhigh) three()"),
         ] {
             assert_eq!(models(spec, list, chosen), expected);
@@ -265,7 +289,7 @@ mod tests {
     fn who_listed_the_models_is_told() {
         let found = Found { program: None, version: None, verdict: Verdict::Good };
         let told = |list| {
-            let Backend { listed_by, note, .. } = view(&spec(None), &found, list, None);
+            let Backend { listed_by, note, .. } = view(&spec(None), &found, list, None, None);
             (listed_by, note)
         };
         assert_eq!(told(offer(None)), (ListedBy::Agent, None));

@@ -14,6 +14,7 @@ use tracing::debug;
 use crate::backend::discovery::{Discovery, Found, Surroundings};
 use crate::backend::event::{Event, Model};
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::login::fingerprint_login;
 use crate::backend::spec::{Spec, Version};
 use crate::backend::transport::spawn::Spawner;
 use crate::backend::{Launch, Purpose};
@@ -48,6 +49,8 @@ struct Key {
     version: Option<Version>,
     command: Vec<String>,
     env: Vec<(String, String)>,
+    /// A hash, as the settings hold keys.
+    login: String,
 }
 
 /// Held while its agent is asked: who comes second waits for that answer instead of starting another process.
@@ -79,12 +82,16 @@ impl Catalog {
         version: Option<Version>,
         env: &[(String, String)],
     ) -> Result<Offer, Failure> {
-        let key = Key { program: program.to_owned(), version, command: spec.command.clone(), env: spec.env.clone() };
-        let slot = self.offers.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let key = Key {
+            program: program.to_owned(),
+            version,
+            command: spec.command.clone(),
+            env: spec.env.clone(),
+            login: fingerprint(spec, env).await,
+        };
+        let slot = self.slot(key);
         let mut kept = slot.lock().await;
-        if let Some((at, offer)) = &*kept
-            && at.elapsed() < LIFETIME
-        {
+        if let Some((_, offer)) = kept.as_ref().filter(|(at, _)| at.elapsed() < LIFETIME) {
             return Ok(offer.clone());
         }
         let asked = tokio::time::timeout(LIMIT, ask(shared, spec, program, env)).await;
@@ -93,6 +100,22 @@ impl Catalog {
         *kept = Some((Instant::now(), offer.clone()));
         Ok(offer)
     }
+
+    /// The place for an answer. Answers that are too old go, as every change of a login begins another one.
+    fn slot(&self, key: Key) -> Slot {
+        let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = |kept: &Option<(Instant, Offer)>| kept.as_ref().is_some_and(|(at, _)| at.elapsed() < LIFETIME);
+        // Somebody waits for one that is held.
+        offers.retain(|_, slot| slot.try_lock().map_or(true, |kept| is_fresh(&kept)));
+        offers.entry(key).or_default().clone()
+    }
+}
+
+/// Hashes the login and the settings that an agent finds: they may name its models.
+async fn fingerprint(spec: &Spec, env: &[(String, String)]) -> String {
+    let (spec, env) = (spec.clone(), env.to_vec());
+    // A hash that fails is the same one each time.
+    tokio::task::spawn_blocking(move || fingerprint_login(&spec, &env)).await.unwrap_or_default()
 }
 
 /// Opens a conversation that takes no prompt, and closes it as soon as it has begun.

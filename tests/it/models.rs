@@ -123,6 +123,22 @@ fn configure_codex(env: &TestEnv, text: &str) {
 }
 
 #[test]
+fn a_model_of_the_users_settings_is_marked_and_follows_the_settings() {
+    let env = world();
+    configure(&env, "");
+    install(&env, "codex", CODEX);
+    for (model, expected) in [
+        ("mine", "  codex/mine    default, from your settings\n  codex/listed\n"),
+        ("yours", "  codex/yours   default, from your settings\n  codex/listed\n"),
+        ("listed", "  codex/listed  default, from your settings\n"),
+    ] {
+        configure_codex(&env, &format!("model = \"{model}\"\n"));
+        let listed = env.coppice(&["models", "--backend", "codex"]).exits(0).stdout;
+        assert!(listed.contains(expected), "{model}: {listed}");
+    }
+}
+
+#[test]
 fn doctor_tells_of_a_configuration_that_codex_refuses() {
     let env = world();
     configure(&env, "");

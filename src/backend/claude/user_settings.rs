@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::backend::claude::argv::value;
+use crate::backend::login::ModelSetting;
 use crate::backend::user_file::read_json;
 use crate::backend::user_instructions;
 
 /// The settings, in the user's directory.
 const FILE: &str = "settings.json";
+
+/// The variable that chooses a model, before the settings do.
+const MODEL_VARIABLE: &str = "ANTHROPIC_MODEL";
 
 /// Settings that the program gets as they are.
 const PASSED: &[&str] = &["awsAuthRefresh", "awsCredentialExport", "model"];
@@ -55,13 +59,22 @@ impl UserSettings {
 
     /// The model that the program takes when none is named, as far as the user chose one.
     pub(crate) fn model<'a>(&'a self, env: &'a [(String, String)]) -> Option<&'a str> {
-        value(env, "ANTHROPIC_MODEL").or_else(|| self.passed.get("model").and_then(Value::as_str))
+        value(env, MODEL_VARIABLE).or_else(|| self.passed.get("model").and_then(Value::as_str))
     }
 }
 
 /// Why the user's settings cannot be read, with their place; reads a file.
 pub(crate) fn find_settings_error(env: &[(String, String)]) -> Option<String> {
     read_json(&path(env)?).err()
+}
+
+/// The model that the program takes when none is named, and what chooses it; reads a file.
+pub(crate) fn find_model_setting(env: &[(String, String)]) -> Option<ModelSetting> {
+    let path = path(env).unwrap_or_default();
+    let UserSettings { env: settings_env, passed, .. } = UserSettings::select(&read_json(&path).unwrap_or_default());
+    ModelSetting::of_file(value(&settings_env, MODEL_VARIABLE), "env.ANTHROPIC_MODEL", &path)
+        .or_else(|| ModelSetting::of_variable(env, MODEL_VARIABLE))
+        .or_else(|| ModelSetting::of_file(passed.get("model").and_then(Value::as_str), "model", &path))
 }
 
 /// Where the user's settings are.

@@ -166,6 +166,9 @@ impl Actor {
         let env: Vec<_> = captured_environment(&self.shared, &self.record).into_iter().collect();
         let explain = |failure: Failure| match (&failure.kind, spec) {
             (FailureKind::Auth, Some(spec)) => login::explain_auth_failure(failure, spec, &env),
+            (FailureKind::Model, Some(spec)) if self.record.body.model.is_none() => {
+                login::explain_model_failure(failure, spec, &env)
+            }
             _ => failure,
         };
         turn.error(self.id, spec.and_then(|spec| spec.login.clone()), explain)

@@ -131,6 +131,7 @@ impl TurnRun {
         let hint = ["resume", "show --raw"].iter().fold(failure.hint, |hint, command| {
             hint.replace(&format!("`coppice {command}`"), &format!("`coppice {command} {id}`"))
         });
+        let hint = hint.replace("`coppice send --", &format!("`coppice send {id} --"));
         let kind = failure.kind.as_str().to_owned();
         let error = TurnError { kind, message: failure.message, hint: Some(hint), ..TurnError::default() };
         match failure.kind {

@@ -296,6 +296,7 @@ mod tests {
             id: "opus".into(),
             name: None,
             default: true,
+            from_settings: false,
             reasoning: vec!["low".into(), "high".into()],
         };
         let broken = project::Backend { problem: Some("not installed".into()), ..backend("gemini") };

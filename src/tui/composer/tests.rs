@@ -42,6 +42,7 @@ pub(in crate::tui) fn equipped(size: ratatui::layout::Size) -> Model {
         id: id.into(),
         name: None,
         default,
+        from_settings: false,
         reasoning: ["low", "high"].map(ToOwned::to_owned).to_vec(),
     };
     model.world.backends = Some(vec![

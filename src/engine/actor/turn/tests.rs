@@ -26,6 +26,8 @@ fn a_failure_tells_the_command_that_logs_in_and_when_a_limit_ends() {
         told(FailureKind::Crashed),
         error("crashed", "run `coppice resume abcdefgh` to go on with the conversation")
     );
+    let model = "choose one of `coppice models`, then run `coppice send abcdefgh --model BACKEND/MODEL \"…\"`";
+    assert_eq!(told(FailureKind::Model), error("model", model));
 
     let text = serde_json::to_value(told(FailureKind::Crashed)).unwrap();
     assert_eq!(text.as_object().unwrap().keys().collect::<Vec<_>>(), ["kind", "message", "hint"]);
