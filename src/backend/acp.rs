@@ -62,11 +62,7 @@ pub(crate) async fn run(
         starts: Starts::Update,
         asks: asks(launch.purpose),
         fitting: Some(policy::fitting(launch.posture)),
-        login: launch
-            .spec
-            .login
-            .as_ref()
-            .map(|command| LoginRemedy::of_backend(format!("run `{command}`, then run `coppice resume`"))),
+        login: LoginRemedy::of_agent(&launch.spec),
         spoiled: None,
     };
     converse(launch, request, policy, entrance, commands, events).await;

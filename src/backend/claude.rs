@@ -115,6 +115,7 @@ pub(crate) fn spec() -> Spec {
         stop: STOP,
         state_env: None,
         state_directories: Vec::new(),
+        state_files: Vec::new(),
         paths: Vec::new(),
         // Versions that keep a login apart from the rest of their state are what makes a home of our own safe; the
         // tested one is the oldest that is known to.
@@ -122,6 +123,7 @@ pub(crate) fn spec() -> Spec {
         install: Some("npm install -g @anthropic-ai/claude-code".to_owned()),
         update: Some("update".to_owned()),
         login: Some("claude auth login".to_owned()),
+        key: Some("ANTHROPIC_API_KEY".to_owned()),
         scripted: false,
     }
 }

@@ -139,6 +139,7 @@ pub(crate) fn spec() -> Spec {
         stop: StopLadder { cancel: Duration::from_secs(10), terminate: Duration::from_secs(2) },
         state_env: None,
         state_directories: Vec::new(),
+        state_files: Vec::new(),
         paths: Vec::new(),
         // Older ones have other names for what a safe start needs, and nobody ran them.
         versions: Some(Versions { minimum: Version(0, 160, 0), tested: Version(0, 166, 0) }),
@@ -146,6 +147,7 @@ pub(crate) fn spec() -> Spec {
         // Its old versions have no such command.
         update: None,
         login: Some("codex login".to_owned()),
+        key: None,
         scripted: false,
     }
 }

@@ -83,6 +83,7 @@ pub(crate) fn spec() -> Spec {
         stop: StopLadder { cancel: Duration::from_secs(5), terminate: Duration::from_secs(2) },
         state_env: None,
         state_directories: Vec::new(),
+        state_files: Vec::new(),
         paths: Vec::new(),
         // The first version that can be told not to trust a folder whatever its settings say.
         versions: Some(Versions { minimum: Version(0, 58, 0), tested: Version(0, 61, 0) }),
@@ -90,6 +91,7 @@ pub(crate) fn spec() -> Spec {
         update: None,
         // It asks for a login when it is started without one.
         login: Some("gemini".to_owned()),
+        key: Some("GEMINI_API_KEY".to_owned()),
         scripted: false,
     }
 }

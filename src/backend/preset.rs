@@ -13,6 +13,8 @@ struct Preset {
     /// Set for the process, and not secret.
     env: &'static [(&'static str, &'static str)],
     state: &'static [State],
+    /// Settings of ours, by the variable that leads to their file.
+    settings: &'static [(&'static str, &'static str)],
     /// Directories that the agent insists on writing where the user has them.
     paths: &'static [&'static str],
     /// Prefixes of the variables with its keys and settings; none for an agent that works with any vendor's models.
@@ -21,6 +23,8 @@ struct Preset {
     install: &'static str,
     /// A command; absent where a key in the environment is the only way.
     login: Option<&'static str>,
+    /// The variable with that key.
+    key: Option<&'static str>,
 }
 
 /// A directory that a variable moves into the session.
@@ -52,11 +56,13 @@ const PRESETS: &[Preset] = &[
                 linked: &[],
             },
         ],
+        settings: &[],
         paths: &[],
         keys: &[],
         hosts: &[],
         install: "npm install -g opencode-ai",
         login: Some("opencode auth login"),
+        key: None,
     },
     Preset {
         name: "qwen",
@@ -68,33 +74,43 @@ const PRESETS: &[Preset] = &[
             copied: &["oauth_creds.json", "settings.json", ".env"],
             linked: &[],
         }],
+        // A sandbox has no terminals, in which every command would run otherwise.
+        settings: &[(
+            "QWEN_CODE_SYSTEM_SETTINGS_PATH",
+            r#"{"tools":{"shell":{"enableInteractiveShell":false}},"privacy":{"usageStatisticsEnabled":false}}"#,
+        )],
         paths: &[],
         keys: &["BAILIAN_", "DASHSCOPE_", "OPENAI_", "QWEN_"],
         hosts: &["dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "portal.qwen.ai", "chat.qwen.ai"],
         install: "npm install -g @qwen-code/qwen-code",
         login: Some("qwen"),
+        key: Some("OPENAI_API_KEY"),
     },
     Preset {
         name: "copilot",
         command: &["copilot", "--acp"],
         env: &[("COPILOT_AUTO_UPDATE", "false")],
         state: &[State { variable: "COPILOT_HOME", user: "~/.copilot", copied: &["config.json"], linked: &[] }],
+        settings: &[],
         paths: &[],
         keys: &["COPILOT_", "GH_TOKEN"],
         hosts: &["api.github.com", "api.githubcopilot.com", "api.individual.githubcopilot.com", "github.com"],
         install: "npm install -g @github/copilot",
         login: Some("copilot login"),
+        key: None,
     },
     Preset {
         name: "vibe",
         command: &["vibe-acp"],
         env: &[],
         state: &[State { variable: "VIBE_HOME", user: "~/.vibe", copied: &["config.toml", ".env"], linked: &[] }],
+        settings: &[],
         paths: &[],
         keys: &["MISTRAL_", "VIBE_"],
         hosts: &["api.mistral.ai", "codestral.mistral.ai"],
         install: "pipx install mistral-vibe",
         login: Some("vibe --setup"),
+        key: Some("MISTRAL_API_KEY"),
     },
     Preset {
         name: "cline",
@@ -106,46 +122,55 @@ const PRESETS: &[Preset] = &[
             copied: &["data/globalState.json", "data/secrets.json", "data/settings/providers.json"],
             linked: &[],
         }],
+        settings: &[],
         paths: &[],
         keys: &[],
         hosts: &[],
         install: "npm install -g cline",
         login: Some("cline auth"),
+        key: None,
     },
     Preset {
         name: "auggie",
         command: &["auggie", "--acp"],
         env: &[("AUGMENT_DISABLE_AUTO_UPDATE", "1")],
         state: &[],
+        settings: &[],
         // No variable moves it.
         paths: &["~/.augment"],
         keys: &["AUGMENT_"],
         hosts: &[],
         install: "npm install -g @augmentcode/auggie",
         login: Some("auggie login"),
+        key: None,
     },
     Preset {
         name: "claude-acp",
         command: &["claude-agent-acp"],
-        env: &[],
+        env: &[("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1")],
         // The login is not copied: whoever renews a copy ends the original.
         state: &[State { variable: "CLAUDE_CONFIG_DIR", user: "~/.claude", copied: &[], linked: &[] }],
+        settings: &[],
         paths: &[],
         keys: &["ANTHROPIC_"],
         hosts: &["api.anthropic.com"],
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
         login: None,
+        key: Some("ANTHROPIC_API_KEY"),
     },
     Preset {
         name: "codex-acp",
-        command: &["codex-acp"],
+        // Its own sandbox does not work inside of another one, so every command would fail; and it has to ask for itself.
+        command: &["codex-acp", "-c", "sandbox_mode=\"danger-full-access\"", "-c", "approval_policy=\"untrusted\""],
         env: &[],
         state: &[State { variable: "CODEX_HOME", user: "~/.codex", copied: &["config.toml"], linked: &[] }],
+        settings: &[],
         paths: &[],
         keys: &["CODEX_API_KEY", "OPENAI_"],
         hosts: &["api.openai.com"],
         install: "npm install -g @zed-industries/codex-acp",
         login: None,
+        key: Some("OPENAI_API_KEY"),
     },
 ];
 
@@ -156,15 +181,20 @@ pub fn specs() -> Vec<Spec> {
 
 impl Preset {
     fn spec(&self) -> Spec {
-        let env = self.env.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let pairs = |pairs: &[(&str, &str)]| {
+            let pairs = pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+            pairs.collect::<Vec<_>>()
+        };
         Spec {
             state_directories: self.state.iter().map(State::directory).collect(),
+            state_files: pairs(self.settings),
             paths: owned(self.paths),
             keys: owned(self.keys),
             hosts: owned(self.hosts),
             install: Some(self.install.to_owned()),
             login: self.login.map(str::to_owned),
-            ..from_config(self.name, owned(self.command), env.collect(), Vec::new())
+            key: self.key.map(str::to_owned),
+            ..from_config(self.name, owned(self.command), pairs(self.env), Vec::new())
         }
     }
 }

@@ -174,11 +174,13 @@ pub fn from_config(name: &str, command: Vec<String>, env: Vec<(String, String)>,
         stop: STOP,
         state_env: None,
         state_directories: Vec::new(),
+        state_files: Vec::new(),
         paths: Vec::new(),
         versions: None,
         install: None,
         update: None,
         login: None,
+        key: None,
         scripted: false,
     }
 }

@@ -2,6 +2,7 @@
 //! logins of clouds. Pure.
 
 use crate::backend::failure::LoginCommand;
+use crate::backend::spec::Spec;
 
 /// Advice about a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +59,18 @@ impl LoginRemedy {
     pub(crate) fn of_cloud(env: &[(String, String)]) -> Option<Self> {
         let (_, hint, command) = CLOUDS.iter().find(|(switches, ..)| is_on(env, switches))?;
         Some(Self { hint: (*hint).to_owned(), command: command.clone() })
+    }
+
+    /// The advice for an agent about which nothing but its row is known; `None` where that says nothing either.
+    pub(crate) fn of_agent(spec: &Spec) -> Option<Self> {
+        match (&spec.login, &spec.key) {
+            (Some(login), Some(key)) => Some(Self::of_backend(format!(
+                "run `{login}`, or `export {key}=…` with a valid key; then run `coppice resume`"
+            ))),
+            (Some(login), None) => Some(Self::of_backend(format!("run `{login}`, then run `coppice resume`"))),
+            (None, Some(key)) => Some(Self::of_variable(key)),
+            (None, None) => None,
+        }
     }
 
     /// The advice for a key in a variable of the user's shell.

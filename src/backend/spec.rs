@@ -50,6 +50,8 @@ pub struct Spec {
     pub state_env: Option<String>,
     /// Directories of the user's that the agent would keep its state in, and that a variable moves into the session.
     pub state_directories: Vec<StateDirectory>,
+    /// Settings of ours in the state of the session, by the variable that leads the agent to the file.
+    pub state_files: Vec<(String, String)>,
     /// Directories of the user's that the agent may write; `~/` is the home directory.
     pub paths: Vec<String>,
     /// Which versions work; `None` for programs that nobody tested.
@@ -60,6 +62,8 @@ pub struct Spec {
     pub update: Option<String>,
     /// The command that logs a person in; it may ask something, so it wants a terminal.
     pub login: Option<String>,
+    /// The variable that takes a key in the place of a login.
+    pub key: Option<String>,
     /// A scripted agent thinks nothing: it is never offered among the real ones.
     pub scripted: bool,
 }
@@ -257,8 +261,9 @@ impl Spec {
     pub fn state_variables(&self, state_dir: &Path) -> Vec<(String, String)> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let whole = self.state_env.iter().map(|name| (name.clone(), text(state_dir)));
-        let parts = self.state_directories.iter();
-        let parts = parts.map(|part| (part.variable.clone(), text(&state_dir.join(&part.variable))));
+        let directories = self.state_directories.iter().map(|directory| &directory.variable);
+        let parts = directories.chain(self.state_files.iter().map(|(variable, _)| variable));
+        let parts = parts.map(|variable| (variable.clone(), text(&state_dir.join(variable))));
         whole.chain(parts).collect()
     }
 }

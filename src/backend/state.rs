@@ -1,4 +1,5 @@
-//! The state of an agent in a directory of its session: what it needs of the user's is copied or linked there.
+//! The state of an agent in a directory of its session: what it needs of the user's is copied or linked there, and settings of
+//! ours are written.
 //!
 //! The agent writes that directory, and its own files are never written through: see [`AgentDir`].
 
@@ -21,13 +22,18 @@ pub(crate) fn prepare(launch: &Launch) -> Result<Vec<PathBuf>, Failure> {
     let writable = launch.confines.limits.as_ref().map_or(&[][..], |limits| &limits.write);
     for directory in &launch.spec.state_directories {
         let made = prepare_directory(&launch.state_dir, directory, &launch.env, writable, &mut readable);
-        made.map_err(|error| {
-            let message =
-                format!("failed to prepare `{}` of backend `{}`: {error}", directory.variable, launch.spec.name);
-            Failure::new(FailureKind::Setup, message)
-        })?;
+        made.map_err(|error| unprepared(launch, &directory.variable, &error))?;
+    }
+    let own = AgentDir::fixed(launch.state_dir.clone());
+    for (variable, text) in &launch.spec.state_files {
+        own.write(variable, PRIVATE, text.as_bytes()).map_err(|error| unprepared(launch, variable, &error))?;
     }
     Ok(readable)
+}
+
+fn unprepared(launch: &Launch, variable: &str, error: &io::Error) -> Failure {
+    let message = format!("failed to prepare `{variable}` of backend `{}`: {error}", launch.spec.name);
+    Failure::new(FailureKind::Setup, message)
 }
 
 fn prepare_directory(

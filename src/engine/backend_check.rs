@@ -82,6 +82,7 @@ impl Engine {
         let mut trial = Trial::default();
         let outcome = self.try_backend(spec, &config, environment, prompt, &mut trial).await;
         let info = trial.started.as_ref().map(|started| started.info.clone()).unwrap_or_default();
+        let again = format!("`coppice backends check {name}`");
         let text = |text: String| Some(text).filter(|text| !text.is_empty());
         Ok(BackendCheck {
             name,
@@ -93,7 +94,8 @@ impl Engine {
             failure: outcome.err().map(|Failure { kind, message, hint, login: _ }| BackendFailure {
                 kind: kind.as_str().to_owned(),
                 message,
-                hint,
+                // There is no session to go on with.
+                hint: hint.replace("`coppice resume`", &again),
             }),
         })
     }

@@ -113,8 +113,7 @@ fn a_check_opens_a_session_in_the_sandbox_and_says_what_was_refused() {
     let check = env.coppice(&["backends", "check", "homely", "--json"]);
     let check: serde_json::Value = serde_json::from_str(&check.exits(1).stdout).unwrap();
     assert_eq!(check["failure"]["kind"], "sandbox", "{check:#}");
-    let hint =
-        "add `paths = [\"~/.local/share/homely\"]` below `[backends.homely]` in config.toml, then run `coppice resume`";
+    let hint = "add `paths = [\"~/.local/share/homely\"]` below `[backends.homely]` in config.toml, then run `coppice backends check homely`";
     assert_eq!(check["failure"]["hint"], hint);
     let paths = "paths = [\"~/.local/share/homely\"]";
     env.configure(&format!("[backends.homely]\ncommand = [\"homely\"]\n{paths}"));

@@ -92,6 +92,11 @@ pub(crate) fn programs() -> PathBuf {
     std::env::var_os("COPPICE_REAL_BIN").expect("run this suite with `tests/real/run`").into()
 }
 
+/// Where it installed the other agents.
+pub(crate) fn other_programs() -> PathBuf {
+    std::env::var_os("COPPICE_REAL_AGENTS").expect("run this suite with `tests/real/run`").into()
+}
+
 /// Makes each case a test of its own for each program: `claude::name`, `codex::name`, `gemini::name`.
 macro_rules! for_each_agent {
     ($($case:ident),+ $(,)?) => {

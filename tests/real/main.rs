@@ -36,6 +36,7 @@ mod model;
 mod oauth;
 mod peer;
 mod posture;
+mod preset;
 mod profile;
 mod raw;
 mod registry;

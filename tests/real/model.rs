@@ -2,6 +2,7 @@
 
 mod anthropic;
 pub(crate) mod call;
+mod chat;
 mod cloud;
 mod dialect;
 mod google;

@@ -155,7 +155,7 @@ impl Stage {
         self.coppice(&["approve", &id]).succeeds();
         self.rests(&id, "ready");
         assert_eq!(self.last_answer(&id), "one");
-        assert!(self.worktree(&id).join("made").exists());
+        assert!(self.worktree(&id).join("made").exists(), "{:#?}", self.of_kind(&id, "tool_finished"));
         self.end_daemon(&[]);
         self.send(&id, "the second task", "ready");
         assert_eq!(self.last_answer(&id), "two");

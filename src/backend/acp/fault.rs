@@ -10,6 +10,17 @@ use crate::backend::remedy::lacks_cloud_login;
 pub(crate) use crate::backend::transport::fault::{closed, crashed, input_stuck, interrupted, output_closed};
 use crate::backend::transport::jsonrpc::RpcError;
 
+/// How services refuse a key, where an agent passes their words on and nothing else.
+const REFUSED_KEY: &[&str] = &[
+    "api key not valid",
+    "api key expired",
+    "api_key_invalid",
+    "incorrect api key",
+    "invalid api key",
+    "invalid x-api-key",
+    "401 unauthorized",
+];
+
 /// The failure an agent's error stands for.
 pub(crate) fn classify(error: &RpcError) -> Failure {
     let text = describe(error);
@@ -18,7 +29,7 @@ pub(crate) fn classify(error: &RpcError) -> Failure {
     let kind = match error.code {
         AUTH_REQUIRED | 401 | 403 => FailureKind::Auth,
         // Google calls a bad key a bad request.
-        _ if says(&["api key not valid", "api key expired", "api_key_invalid"]) => FailureKind::Auth,
+        _ if says(REFUSED_KEY) || lower.starts_with("401 ") => FailureKind::Auth,
         _ if lacks_cloud_login(&text) => FailureKind::Auth,
         429 | 402 if says(&["quota", "billing", "credit"]) => FailureKind::Quota,
         429 => FailureKind::RateLimit { resets_at: None },
@@ -91,8 +102,8 @@ pub(crate) fn describe(error: &RpcError) -> String {
         let texts = issues.iter().filter_map(|issue| issue["message"].as_str());
         texts.collect::<Vec<_>>().join("; ")
     });
-    let candidates =
-        [error.data["details"].as_str().map(str::to_owned), issues, error.data.as_str().map(str::to_owned)];
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let candidates = [text(&error.data["details"]), text(&error.data["message"]), issues, text(&error.data)];
     let detail = candidates.into_iter().flatten().find(|text| !text.trim().is_empty());
     let text = detail.or_else(|| nested(&error.message)).unwrap_or_else(|| error.message.clone());
     if text.trim().is_empty() { format!("the agent answered with error code `{}`", error.code) } else { text }
@@ -134,6 +145,9 @@ mod tests {
             "Could not load the default credentials.",
         );
         check(-32603, "Internal error", json!({"details": "invalid_grant"}), "auth", "invalid_grant");
+        let refused = "unexpected status 401 Unauthorized: Incorrect API key provided: sk-x.";
+        check(-32603, "Internal error", json!({"message": refused, "codex_error_info": "other"}), "auth", refused);
+        check(-32603, "Internal error", json!({"details": "401 no"}), "auth", "401 no");
         check(400, "the prompt is too long", Value::Null, "context", "the prompt is too long");
         check(500, "exception TypeError: fetch failed", Value::Null, "transport", "exception TypeError: fetch failed");
         check(-32603, "Internal error", json!({"details": "fetch failed"}), "transport", "fetch failed");

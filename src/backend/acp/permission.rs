@@ -102,10 +102,10 @@ fn read_reach(call: &Value, cwd: &Path) -> Reach {
     let paths: Vec<PathBuf> = named.map(|path| cwd.join(path)).collect();
     let input = |member: &str| call["rawInput"][member].as_str();
     match call["kind"].as_str().map(update::read_kind) {
-        Some(ToolKind::Execute) => match input("command") {
+        Some(ToolKind::Execute) => match read_command(&call["rawInput"]["command"]) {
             Some(text) => {
                 let place = input("cwd").map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
-                Reach::Command { text: text.to_owned(), cwd: place }
+                Reach::Command { text, cwd: place }
             }
             None => Reach::Elsewhere,
         },
@@ -114,6 +114,34 @@ fn read_reach(call: &Value, cwd: &Path) -> Reach {
         }
         Some(ToolKind::Fetch) => input("url").map_or(Reach::Elsewhere, |url| Reach::Url(url.to_owned())),
         Some(ToolKind::Think | ToolKind::Other) | None => Reach::Elsewhere,
+    }
+}
+
+/// The text of a command: as it is, out of the shell that runs it, or made of its words.
+fn read_command(command: &Value) -> Option<String> {
+    if let Some(text) = command.as_str() {
+        return Some(text.to_owned());
+    }
+    let words: Option<Vec<&str>> = command.as_array()?.iter().map(Value::as_str).collect();
+    match words?.as_slice() {
+        [] => None,
+        [shell, "-c" | "-lc", text] if SHELLS.iter().any(|name| Path::new(shell).ends_with(name)) => {
+            Some((*text).to_owned())
+        }
+        words => Some(words.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+/// Shells whose text reads as we read it.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh"];
+
+/// A word as a shell would have it.
+fn quote_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
@@ -205,6 +233,18 @@ mod tests {
         check(json!({"kind": "edit"}), paths(&[]));
         let command = Reach::Command { text: "make".into(), cwd: "/repo/sub".into() };
         check(json!({"kind": "execute", "rawInput": {"command": "make", "cwd": "sub"}}), command);
+        for (words, text) in [
+            (json!(["/bin/bash", "-lc", "touch 'a b' && ls"]), "touch 'a b' && ls"),
+            (json!(["touch", "a b", "it's", ""]), r"touch 'a b' 'it'\''s' ''"),
+            (json!(["python3", "-c", "print(1)"]), "python3 -c 'print(1)'"),
+            (json!(["bash", "-lc", "ls", "-a"]), "bash -lc ls -a"),
+        ] {
+            let command = Reach::Command { text: text.into(), cwd: "/repo".into() };
+            check(json!({"kind": "execute", "rawInput": {"command": words}}), command);
+        }
+        for odd in [json!([]), json!(["ls", 1]), json!({"line": "ls"})] {
+            check(json!({"kind": "execute", "rawInput": {"command": odd}}), Reach::Elsewhere);
+        }
         check(json!({"kind": "execute", "title": "make"}), Reach::Elsewhere);
         check(json!({"kind": "fetch", "locations": [{"path": "/repo/a"}]}), Reach::Elsewhere);
         let page = Reach::Url("https://a.example".to_owned());

@@ -16,14 +16,18 @@ pub(super) fn role(request: &Request) -> Role {
         _ if path != "/v1/messages" && CloudRequest::read(path).is_none() => Role::Aside(None),
         _ if has_tools => Role::Call,
         // Requests without tools are side work, such as a title for the list of conversations.
-        _ => Role::Aside(Some(whole(&[Part::Text("ok".to_owned())], request))),
+        _ => Role::Chatter,
     }
 }
 
-pub(super) fn parts(step: &Step) -> Vec<Part> {
+pub(super) fn parts(step: &Step, request: &Request) -> Vec<Part> {
     let tool = |name: &str, input| vec![Part::Tool { name: name.to_owned(), input }];
     match step {
         Step::Say(text) => vec![Part::Text(text.clone())],
+        // Only a program that was told of the schema has a tool for it.
+        Step::Answer { prose, response } if !offers(request, "StructuredOutput") => {
+            vec![Part::Text(format!("{prose}{response}"))]
+        }
         Step::Answer { prose, response } => {
             let prose = (!prose.is_empty()).then(|| Part::Text(prose.clone()));
             prose.into_iter().chain(tool("StructuredOutput", response.clone())).collect()
@@ -35,6 +39,10 @@ pub(super) fn parts(step: &Step) -> Vec<Part> {
         Step::Serve(calls) => Dialect::Anthropic.serve(calls),
         Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
     }
+}
+
+fn offers(request: &Request, tool: &str) -> bool {
+    request.body["tools"].as_array().is_some_and(|tools| tools.iter().any(|offered| offered["name"] == tool))
 }
 
 pub(super) fn frames(parts: &[Part], request: &Request) -> Vec<Bytes> {

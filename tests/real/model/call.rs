@@ -44,7 +44,7 @@ impl Call {
     pub(crate) fn model(&self) -> String {
         match self.dialect {
             Dialect::Anthropic => anthropic::model(&self.request).to_owned(),
-            Dialect::OpenAi => self.body()["model"].as_str().unwrap_or_default().to_owned(),
+            Dialect::OpenAi | Dialect::Chat => self.body()["model"].as_str().unwrap_or_default().to_owned(),
             Dialect::Google => {
                 let name = self.request.path.split("/models/").nth(1).and_then(|rest| rest.split(':').next());
                 name.unwrap_or_default().to_owned()
@@ -57,7 +57,7 @@ impl Call {
         match self.dialect {
             Dialect::Anthropic => self.body()["output_config"]["effort"].as_str(),
             Dialect::OpenAi => self.body()["reasoning"]["effort"].as_str(),
-            Dialect::Google => None,
+            Dialect::Chat | Dialect::Google => None,
         }
     }
 
@@ -69,14 +69,14 @@ impl Call {
                 tools.iter().find(|tool| tool["name"] == "StructuredOutput").map(|tool| &tool["input_schema"])
             }
             Dialect::OpenAi => self.body()["text"]["format"].get("schema"),
-            Dialect::Google => None,
+            Dialect::Chat | Dialect::Google => None,
         }
     }
 
     /// The names of the tools that the model may call.
     pub(crate) fn offered(&self) -> Vec<String> {
         let listed = match self.dialect {
-            Dialect::Anthropic => &self.body()["tools"],
+            Dialect::Anthropic | Dialect::Chat => &self.body()["tools"],
             // Models that write code are told of their tools in the conversation.
             Dialect::OpenAi if self.body()["tools"].is_null() => &self.body()["input"],
             Dialect::OpenAi | Dialect::Google => &self.body()["tools"],
@@ -90,7 +90,7 @@ impl Call {
     /// Everything in the user's name, in order; results of tools are left out.
     pub(crate) fn said(&self) -> Vec<Said> {
         let (turns, parts) = match self.dialect {
-            Dialect::Anthropic => ("messages", "content"),
+            Dialect::Anthropic | Dialect::Chat => ("messages", "content"),
             Dialect::OpenAi => ("input", "content"),
             Dialect::Google => ("contents", "parts"),
         };
@@ -132,7 +132,11 @@ fn collect_names(tools: &Value, names: &mut Vec<String>) {
         let inner = ["tools", "functionDeclarations"].map(|member| &tool[member]);
         if inner.iter().any(|list| list.is_array()) {
             inner.into_iter().for_each(|list| collect_names(list, names));
-        } else if let Some(name) = tool["name"].as_str().or(tool["type"].as_str().filter(|kind| *kind != "message")) {
+        } else if let Some(name) = tool["name"]
+            .as_str()
+            .or(tool["function"]["name"].as_str())
+            .or(tool["type"].as_str().filter(|kind| *kind != "message"))
+        {
             names.push(name.to_owned());
         }
     }

@@ -1,11 +1,11 @@
-//! The three providers as one: which request asks the model, and how a reply looks on the wire.
+//! The providers as one: which request asks the model, and how a reply looks on the wire.
 
 use axum::body::Bytes;
 use serde_json::Value;
 
 use super::call::Request;
 use super::script::Step;
-use super::{anthropic, google, openai};
+use super::{anthropic, chat, google, openai};
 
 /// The words of one provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub(crate) enum Dialect {
     Anthropic,
     /// OpenAI Responses.
     OpenAi,
+    /// OpenAI Chat Completions.
+    Chat,
     /// Gemini `generateContent`.
     Google,
 }
@@ -22,6 +24,8 @@ pub(crate) enum Dialect {
 pub(super) enum Role {
     /// It asks the model and takes a step of the script.
     Call,
+    /// It asks the model beside the conversation, for a title perhaps, and is content with any word.
+    Chatter,
     /// It is beside the conversation and gets this reply, or is told that there is no such thing.
     Aside(Option<Value>),
 }
@@ -53,6 +57,7 @@ impl Dialect {
         match self {
             Self::Anthropic => format!("mcp__coppice__{tool}"),
             Self::OpenAi => tool.to_owned(),
+            Self::Chat => unreachable!("no case of these agents needs it"),
             Self::Google => format!("discovered_tool_{tool}"),
         }
     }
@@ -67,6 +72,7 @@ impl Dialect {
         match self {
             Self::Anthropic => anthropic::role(request),
             Self::OpenAi => openai::role(request),
+            Self::Chat => chat::role(request),
             Self::Google => google::role(request),
         }
     }
@@ -74,8 +80,9 @@ impl Dialect {
     /// The parts of a reply; errors and held replies have none.
     pub(super) fn parts(self, step: &Step, request: &Request) -> Vec<Part> {
         match self {
-            Self::Anthropic => anthropic::parts(step),
+            Self::Anthropic => anthropic::parts(step, request),
             Self::OpenAi => openai::parts(step, request),
+            Self::Chat => chat::parts(step, request),
             Self::Google => google::parts(step),
         }
     }
@@ -84,7 +91,7 @@ impl Dialect {
     pub(super) fn streams(self, request: &Request) -> bool {
         match self {
             Self::Anthropic => anthropic::streams(request),
-            Self::OpenAi => request.body["stream"] == true,
+            Self::OpenAi | Self::Chat => request.body["stream"] == true,
             Self::Google => request.path.contains("streamGenerateContent"),
         }
     }
@@ -93,7 +100,7 @@ impl Dialect {
     pub(super) fn stream_type(self, request: &Request) -> &'static str {
         match self {
             Self::Anthropic => anthropic::stream_type(request),
-            Self::OpenAi | Self::Google => EVENTS,
+            Self::OpenAi | Self::Chat | Self::Google => EVENTS,
         }
     }
 
@@ -102,6 +109,7 @@ impl Dialect {
         match self {
             Self::Anthropic => anthropic::frames(parts, request),
             Self::OpenAi => openai::frames(parts, request),
+            Self::Chat => chat::frames(parts, request),
             Self::Google => google::frames(parts),
         }
     }
@@ -110,7 +118,7 @@ impl Dialect {
     pub(super) fn beginning(self, request: &Request) -> Vec<Bytes> {
         let mut frames = self.frames(&[Part::Text(BEGUN.to_owned())], request);
         frames.truncate(match self {
-            Self::Anthropic | Self::OpenAi => 3,
+            Self::Anthropic | Self::OpenAi | Self::Chat => 3,
             Self::Google => 1,
         });
         frames
@@ -121,6 +129,7 @@ impl Dialect {
         match self {
             Self::Anthropic => anthropic::whole(parts, request),
             Self::OpenAi => openai::whole(parts, request),
+            Self::Chat => chat::whole(parts, request),
             Self::Google => google::whole(parts),
         }
     }
@@ -129,6 +138,7 @@ impl Dialect {
         match self {
             Self::Anthropic => anthropic::error(status, message),
             Self::OpenAi => openai::error(status, message),
+            Self::Chat => chat::error(status, message),
             Self::Google => google::error(status, message),
         }
     }
@@ -137,7 +147,7 @@ impl Dialect {
     pub(super) fn error_headers(self, status: u16) -> Vec<(&'static str, &'static str)> {
         match (self, status) {
             (Self::Anthropic, 429) => vec![("retry-after", "600")],
-            (Self::Anthropic | Self::OpenAi | Self::Google, _) => Vec::new(),
+            (Self::Anthropic | Self::OpenAi | Self::Chat | Self::Google, _) => Vec::new(),
         }
     }
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use super::call::{Call, Request};
-use super::dialect::{Dialect, Role};
+use super::dialect::{Dialect, Part, Role};
 use super::script::{LIMIT, Step};
 
 /// A scripted model. It stops with the test.
@@ -187,6 +187,11 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
                 (false, None) => plain(StatusCode::NOT_FOUND, &[], dialect.error(404, "not found").to_string()),
             }
         }
+        Role::Chatter => {
+            let reply = say(dialect, &request, &[Part::Text("ok".to_owned())]);
+            shared.note(|state| state.others.push(request));
+            reply
+        }
         Role::Call => {
             let step = shared.next(Call { dialect, request: request.clone() });
             reply(&shared, &request, step).await
@@ -226,6 +231,7 @@ async fn reply(shared: &Shared, request: &Request, step: Option<Step>) -> Respon
     }
     match step {
         None => error(dialect, 400, "the script is at its end"),
+        Some(Step::Status(401)) => error(dialect, 401, "Incorrect API key provided"),
         Some(Step::Status(status)) => error(dialect, status, "scripted error"),
         Some(Step::Cut) if !dialect.streams(request) => broken(dialect.stream_type(request), Vec::new()),
         Some(Step::Cut) => broken(dialect.stream_type(request), dialect.beginning(request)),
@@ -235,13 +241,18 @@ async fn reply(shared: &Shared, request: &Request, step: Option<Step>) -> Respon
         }
         Some(step) => {
             let parts = dialect.parts(&step, request);
-            if dialect.streams(request) {
-                let frames = dialect.frames(&parts, request).into_iter().map(Ok::<_, io::Error>);
-                streamed(dialect.stream_type(request), Body::from_stream(stream::iter(frames)))
-            } else {
-                plain(StatusCode::OK, &[], dialect.whole(&parts, request).to_string())
-            }
+            say(dialect, request, &parts)
         }
+    }
+}
+
+/// A reply of these parts, in a stream if it was asked for.
+fn say(dialect: Dialect, request: &Request, parts: &[Part]) -> Response<Body> {
+    if dialect.streams(request) {
+        let frames = dialect.frames(parts, request).into_iter().map(Ok::<_, io::Error>);
+        streamed(dialect.stream_type(request), Body::from_stream(stream::iter(frames)))
+    } else {
+        plain(StatusCode::OK, &[], dialect.whole(parts, request).to_string())
     }
 }
 
