@@ -35,6 +35,7 @@ pub(crate) mod user_file;
 mod user_instructions;
 pub mod user_login;
 pub(crate) mod user_setup;
+mod versions;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

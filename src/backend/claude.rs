@@ -45,12 +45,13 @@ use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::key_helper::KeyHelper;
 use crate::backend::spec::{
     Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec,
-    StopLadder, Todos, ToolList, Transport, Version, Versions,
+    StopLadder, Todos, ToolList, Transport,
 };
 use crate::backend::transport::drive;
 use crate::backend::transport::machine::{Input, Machine};
 use crate::backend::transport::spawn::{Child, Needs, SpawnRequest};
 use crate::backend::user_login::{UserLogin, cloud_files};
+use crate::backend::versions::find_versions;
 use crate::backend::{Launch, install, posture};
 use crate::protocol::SchemaDialect;
 
@@ -117,9 +118,7 @@ pub(crate) fn spec() -> Spec {
         state_directories: Vec::new(),
         state_files: Vec::new(),
         paths: Vec::new(),
-        // Versions that keep a login apart from the rest of their state are what makes a home of our own safe; the
-        // tested one is the oldest that is known to.
-        versions: Some(Versions { minimum: Version(2, 1, 197), tested: Version(2, 1, 197) }),
+        versions: find_versions("claude"),
         install: Some("npm install -g @anthropic-ai/claude-code".to_owned()),
         update: Some("update".to_owned()),
         login: Some("claude auth login".to_owned()),

@@ -45,9 +45,10 @@ use crate::backend::login::ModelSetting;
 use crate::backend::remedy::value;
 use crate::backend::spec::{
     Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec,
-    StopLadder, Todos, ToolList, Transport, Version, Versions,
+    StopLadder, Todos, ToolList, Transport,
 };
 use crate::backend::transport::spawn::{Needs, SpawnRequest};
+use crate::backend::versions::find_versions;
 use crate::backend::{Launch, Limits, Purpose};
 use crate::config::agent_variables::parse_named_variables;
 use crate::permission::Posture;
@@ -141,8 +142,7 @@ pub(crate) fn spec() -> Spec {
         state_directories: Vec::new(),
         state_files: Vec::new(),
         paths: Vec::new(),
-        // Older ones have other names for what a safe start needs, and nobody ran them.
-        versions: Some(Versions { minimum: Version(0, 160, 0), tested: Version(0, 166, 0) }),
+        versions: find_versions("codex"),
         install: Some("npm install -g @openai/codex".to_owned()),
         // Its old versions have no such command.
         update: None,

@@ -35,11 +35,12 @@ use crate::backend::login::ModelSetting;
 use crate::backend::remedy::LoginRemedy;
 use crate::backend::spec::{
     Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec,
-    StopLadder, Todos, ToolList, Transport, Version, Versions,
+    StopLadder, Todos, ToolList, Transport,
 };
 use crate::backend::transport::spawn::SpawnRequest;
 use crate::backend::user_file;
 use crate::backend::user_login::cloud_files;
+use crate::backend::versions::find_versions;
 use crate::backend::{Launch, Native, Purpose, ServedTool, acp, install, posture};
 use crate::permission::Posture;
 
@@ -85,8 +86,7 @@ pub(crate) fn spec() -> Spec {
         state_directories: Vec::new(),
         state_files: Vec::new(),
         paths: Vec::new(),
-        // The first version that can be told not to trust a folder whatever its settings say.
-        versions: Some(Versions { minimum: Version(0, 58, 0), tested: Version(0, 61, 0) }),
+        versions: find_versions("gemini"),
         install: Some("npm install -g @google/gemini-cli".to_owned()),
         update: None,
         // It asks for a login when it is started without one.
