@@ -94,7 +94,7 @@ fn is_plain(command: &SimpleCommand, word: &Word, takes_texts: bool) -> bool {
     let program = command.program();
     let is_assignment =
         word.text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !name.contains(['-', ' ']));
-    let is_code = word.is_quoted && !(takes_texts && !is_assignment) && !is_safe_text(&word.text);
+    let is_code = word.is_quoted && (is_assignment || !takes_texts) && !is_safe_text(&word.text);
     // A shell's script is read on its own.
     let is_read = is_one_of(MATCHING, program) && !is_assignment || SHELLS.contains(&program);
     // An escape may spell any letter.

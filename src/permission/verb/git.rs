@@ -110,7 +110,7 @@ fn runs_signature_check(words: &[&str]) -> bool {
     let is_separate = words.iter().any(|word| is_one_of(FORMATTED, word));
     let is_format = |word: &str| word.contains('%') || FORMATTED.split(' ').any(|option| word.starts_with(option));
     let names = |word: &&str| word.contains("signature") && (is_separate || is_format(word));
-    words.iter().any(|word| word.contains('%') && word.contains('G') || names(&word))
+    words.iter().any(|word| word.contains('%') && word.contains('G') || names(word))
 }
 
 /// Sections of settings of which each one can be shown, and settings by their section and key. None of them holds a token, a
