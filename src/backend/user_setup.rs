@@ -7,6 +7,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -14,7 +15,7 @@ use toml_edit::{DocumentMut, Item};
 
 use crate::backend::login::with_own;
 use crate::backend::spec::{Spec, Transport};
-use crate::backend::user_file::read_json;
+use crate::backend::user_file::{read_beginning, read_json};
 use crate::backend::{claude, codex, gemini};
 
 /// What was found for one program.
@@ -112,6 +113,7 @@ impl UserSetup {
             let settings = self.read_json(&file);
             let plugins = settings["enabledPlugins"].as_object().into_iter().flatten();
             let style = settings["outputStyle"].as_str().filter(|style| *style != "default");
+            self.check_readable(&file.with_file_name("CLAUDE.md"));
             self.leave_out("hooks", count_members(&settings["hooks"]), file.clone(), HOOKS);
             self.leave_out("plugins", plugins.filter(|(_, is_on)| **is_on == true).count(), file.clone(), PLUGINS);
             self.leave_out("output style", style.iter().count(), file.clone(), STYLE);
@@ -134,6 +136,7 @@ impl UserSetup {
         let document = text.parse::<DocumentMut>().unwrap_or_default();
         let config = to_json(document.as_item());
         self.add_servers(&file, &config["mcp_servers"], ReferenceSyntax::None);
+        self.check_readable(&file.with_file_name("AGENTS.md"));
         let hooks = file.with_file_name("hooks.json");
         let plugins = config["plugins"].as_object().into_iter().flatten();
         let plugins = plugins.filter(|(_, plugin)| plugin["enabled"] != false).count();
@@ -147,6 +150,7 @@ impl UserSetup {
         let dir = gemini::users_dir(env);
         let file = dir.join("settings.json");
         let settings = self.read_json(&file);
+        self.check_readable(&dir.join("GEMINI.md"));
         self.add_servers(&file, &settings["mcpServers"], ReferenceSyntax::Bare);
         self.leave_out("hooks", count_members(&settings["hooks"]), file, HOOKS);
         self.leave_out_directory("extensions", dir.join("extensions"), PLUGINS);
@@ -159,6 +163,15 @@ impl UserSetup {
             self.broken.push(broken);
             Value::Null
         })
+    }
+
+    /// Names a file of instructions that is there and does not reach the model.
+    fn check_readable(&mut self, file: &Path) {
+        match read_beginning(file, 1) {
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            Err(error) => self.broken.push(format!("{}: {error}", file.display())),
+        }
     }
 
     fn leave_out(&mut self, what: &'static str, count: usize, place: PathBuf, advice: &'static str) {

@@ -125,6 +125,15 @@ fn a_broken_file_is_named_with_its_place_and_a_missing_one_is_not() {
 }
 
 #[test]
+fn instructions_that_cannot_be_read_are_named() {
+    // Nothing but a directory cannot be read by the administrator either.
+    let home = home(&[(".claude/CLAUDE.md/x", ""), (".codex/AGENTS.md", "fine"), (".gemini/GEMINI.md/x", "")]);
+    let broken = ["claude", "codex", "gemini"].map(|backend| read(home.path(), backend, &[]).broken.join(" "));
+    let said = |name: &str| format!("{}: it is not a regular file", home.path().join(name).display());
+    assert_eq!(broken, [said(".claude/CLAUDE.md"), String::new(), said(".gemini/GEMINI.md")]);
+}
+
+#[test]
 fn only_what_is_there_is_said_to_be_left_out() {
     let full = home(&[
         (
