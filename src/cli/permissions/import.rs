@@ -64,7 +64,7 @@ fn describe(found: &RuleImport) -> Vec<Line> {
 fn row(rule: &ImportableRule) -> ImportRow<'_> {
     // Most mean the same in the same words.
     let means = Some(rule.means.join(" ")).filter(|means| *means != rule.rule && !means.is_empty());
-    let means = means.map(|means| Line::new().dim("as ").plain(one_line(&means))).unwrap_or_else(Line::new);
+    let means = means.map(|means| Line::new().dim("as ").plain(one_line(&means))).unwrap_or_default();
     let name = Line::new().strong(one_line(&rule.rule));
     ImportRow { cells: vec![describe_state(rule.state), name, means], note: rule.note.as_deref() }
 }
