@@ -128,7 +128,7 @@ mod tests {
             let found = fstat(&handle).unwrap();
             Some((kind, identity(&found)))
         };
-        let itself = |name: &str| Some((FileType::Directory, identity(&stat(&path(name)).unwrap())));
+        let itself = |name: &str| Some((FileType::Directory, identity(&stat(path(name)).unwrap())));
         assert_eq!(leads_to("data/mine/bin"), itself("data/mine/bin"));
         // The user's own links.
         assert_eq!(leads_to("link/tools/bin"), itself("own/tools/bin"));
