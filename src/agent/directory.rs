@@ -61,9 +61,6 @@ pub enum SkillLayout {
 /// The directories of skills, those that win first.
 pub const SKILLS: &[SkillDirectory] = &[
     SkillDirectory { path: ".coppice/skills", base: Base::Root, layout: SkillLayout::Directories },
-    SkillDirectory { path: ".claude/skills", base: Base::Root, layout: SkillLayout::Directories },
-    SkillDirectory { path: ".agents/skills", base: Base::Root, layout: SkillLayout::Directories },
-    SkillDirectory { path: ".claude/commands", base: Base::Root, layout: SkillLayout::Commands },
     SkillDirectory { path: "skills", base: Base::Own, layout: SkillLayout::Directories },
     SkillDirectory { path: "kodacode/skills", base: Base::Config, layout: SkillLayout::Directories },
     SkillDirectory { path: ".claude/skills", base: Base::Home, layout: SkillLayout::Directories },
