@@ -1,4 +1,4 @@
-//! The real Claude, Codex and Gemini programs behind the real binary, with scripted models of our own on loopback.
+//! The real Claude, Codex and Gemini programs, and other agents, behind the real binary, with scripted models of our own on loopback.
 //!
 //! `tests/real/run` installs the programs and runs this; a plain `cargo test` does not.
 

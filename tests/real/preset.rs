@@ -1,4 +1,4 @@
-//! Agents that Coppice knows by a preset, as people have them: a service of their own, added by name, with nothing else set.
+//! Agents that Coppice knows by a preset, as people have them: added by name, with a service and a key of the user's own.
 
 use serde_json::json;
 
