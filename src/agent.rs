@@ -15,6 +15,7 @@ pub mod parse;
 mod persona;
 pub mod select;
 pub mod skill;
+mod skill_arguments;
 pub mod surface;
 #[cfg(test)]
 mod tests;

@@ -54,8 +54,12 @@ pub struct SkillDirectory {
 pub enum SkillLayout {
     /// A directory for each skill, with a `SKILL.md`.
     Directories,
-    /// A Markdown file for each slash command of another program.
-    Commands,
+    /// The same, written for Claude Code.
+    ClaudeSkills,
+    /// A Markdown file for each slash command of Claude Code.
+    ClaudeCommands,
+    /// A Markdown file for each prompt of Codex.
+    CodexPrompts,
 }
 
 /// The directories of skills, those that win first.
@@ -63,12 +67,12 @@ pub const SKILLS: &[SkillDirectory] = &[
     SkillDirectory { path: ".coppice/skills", base: Base::Root, layout: SkillLayout::Directories },
     SkillDirectory { path: "skills", base: Base::Own, layout: SkillLayout::Directories },
     SkillDirectory { path: "kodacode/skills", base: Base::Config, layout: SkillLayout::Directories },
-    SkillDirectory { path: ".claude/skills", base: Base::Home, layout: SkillLayout::Directories },
+    SkillDirectory { path: ".claude/skills", base: Base::Home, layout: SkillLayout::ClaudeSkills },
     SkillDirectory { path: ".codex/skills", base: Base::Home, layout: SkillLayout::Directories },
     SkillDirectory { path: ".gemini/skills", base: Base::Home, layout: SkillLayout::Directories },
     SkillDirectory { path: ".agents/skills", base: Base::Home, layout: SkillLayout::Directories },
-    SkillDirectory { path: ".claude/commands", base: Base::Home, layout: SkillLayout::Commands },
-    SkillDirectory { path: ".codex/prompts", base: Base::Home, layout: SkillLayout::Commands },
+    SkillDirectory { path: ".claude/commands", base: Base::Home, layout: SkillLayout::ClaudeCommands },
+    SkillDirectory { path: ".codex/prompts", base: Base::Home, layout: SkillLayout::CodexPrompts },
 ];
 
 /// The directories to read out of those beside each other that exist: between the two of the task format the first

@@ -1,7 +1,10 @@
 //! Skills: texts that a turn can load by name. They are no tools and say nothing about tools; the agent alone does.
 
+use std::borrow::Cow;
+
 use super::directory::SkillLayout;
 use super::frontmatter::{self, Value};
+use super::skill_arguments::{ArgumentNumbers, fill_in_arguments};
 use super::{Format, dialect};
 
 /// The key of a skill that only a person loads.
@@ -17,6 +20,22 @@ pub struct Skill {
     /// What loading it brings.
     pub text: String,
     pub invoked_by: SkillInvocation,
+    pub argument_numbers: ArgumentNumbers,
+}
+
+/// A skill that a prompt names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SkillMention<'a> {
+    pub skill: &'a Skill,
+    /// What follows its name in the prompt, up to the name of another skill.
+    pub arguments: &'a str,
+}
+
+impl<'a> SkillMention<'a> {
+    /// The text of the skill with its arguments filled in.
+    pub fn text(&self) -> Cow<'a, str> {
+        fill_in_arguments(&self.skill.text, self.skill.argument_numbers, self.arguments)
+    }
 }
 
 /// Who loads a skill.
@@ -119,13 +138,20 @@ pub fn parse(path: &str, stem: &str, layout: SkillLayout, text: &str) -> Result<
     let text = parts.body.trim().to_owned();
     let first_line = || text.lines().next().map(|line| line.trim_start_matches('#').trim().to_owned());
     let description = match layout {
-        SkillLayout::Directories => said("description"),
-        SkillLayout::Commands => said("description").or_else(first_line).filter(|line| !line.is_empty()),
+        SkillLayout::Directories | SkillLayout::ClaudeSkills => said("description"),
+        SkillLayout::ClaudeCommands | SkillLayout::CodexPrompts => {
+            said("description").or_else(first_line).filter(|line| !line.is_empty())
+        }
+    };
+    let argument_numbers = match layout {
+        SkillLayout::Directories => ArgumentNumbers::None,
+        SkillLayout::ClaudeSkills | SkillLayout::ClaudeCommands => ArgumentNumbers::FromZero,
+        SkillLayout::CodexPrompts => ArgumentNumbers::FromOne,
     };
     let description = description.ok_or_else(|| SkillError::Description { name: name.clone() })?;
     let is_manual = header.iter().any(|pair| pair.key == MANUAL && pair.value == Value::Bool(true));
     let invoked_by = if is_manual { SkillInvocation::Person } else { SkillInvocation::PersonOrModel };
-    Ok(Skill { name, description, path: path.to_owned(), text, invoked_by })
+    Ok(Skill { name, description, path: path.to_owned(), text, invoked_by, argument_numbers })
 }
 
 /// Leaves the first of each name, and puts the rest in order.
@@ -141,19 +167,25 @@ pub fn merged(skills: impl IntoIterator<Item = Skill>) -> Vec<Skill> {
 }
 
 /// The skills that a prompt names as `$name` or `${name}`, each once, in the order of the prompt.
-pub fn mentioned<'a>(prompt: &str, skills: &'a [Skill]) -> Vec<&'a Skill> {
-    let mut found: Vec<&Skill> = Vec::new();
+pub fn find_mentions<'a>(prompt: &'a str, skills: &'a [Skill]) -> Vec<SkillMention<'a>> {
+    // Where a name begins and ends, with the skill that it means.
+    let mut named: Vec<(usize, usize, &Skill)> = Vec::new();
     for (at, _) in prompt.match_indices('$') {
         let rest = &prompt[at + 1..];
-        let name = match rest.strip_prefix('{') {
-            Some(braced) => braced.split_once('}').map(|(name, _)| name),
-            None => Some(rest.split(|letter| !is_of_name(letter)).next().unwrap_or_default()),
+        let (name, dressing) = match rest.strip_prefix('{') {
+            Some(braced) => (braced.split_once('}').map(|(name, _)| name), "${}".len()),
+            None => (Some(rest.split(|letter| !is_of_name(letter)).next().unwrap_or_default()), "$".len()),
         };
         let Some(name) = name else { continue };
         // A dash at the end belongs to the sentence.
-        let meant = skills.iter().find(|skill| skill.name == name || skill.name == name.trim_end_matches('-'));
-        if let Some(skill) = meant.filter(|skill| !found.contains(skill)) {
-            found.push(skill);
+        let skill = skills.iter().find(|skill| skill.name == name || skill.name == name.trim_end_matches('-'));
+        named.extend(skill.map(|skill| (at, at + dressing + name.len(), skill)));
+    }
+    let mut found: Vec<SkillMention<'_>> = Vec::new();
+    for (place, &(_, end, skill)) in named.iter().enumerate() {
+        if found.iter().all(|mention| mention.skill != skill) {
+            let next = named.get(place + 1).map_or(prompt.len(), |(at, ..)| *at);
+            found.push(SkillMention { skill, arguments: prompt[end..next].trim() });
         }
     }
     found

@@ -344,6 +344,21 @@ fn skills_and_slash_commands_of_other_programs_load_with_the_files_that_they_nam
 }
 
 #[test]
+fn a_slash_command_gets_the_text_that_follows_its_name() {
+    let env = taped();
+    write_home(&env, "home/.claude/commands/mend.md", "Mend $ARGUMENTS, first $0.\n");
+    write_home(&env, "home/.codex/prompts/port.md", "Port $1 to $2.\n");
+    write_home(&env, "home/.agents/skills/sum/SKILL.md", "---\ndescription: Sums\n---\nawk '{ print $1 }'\n");
+    let id = env.create_with(&["--model", "taped"], &format!("$mend src/a.rs \"two words\"\n{}", say("done")));
+    env.wait_for(&id, "ready");
+    env.send_ready(&id, &[], &format!("$port 'the parser' rust $sum\n{}", say("done")));
+    let [first, second] = texts(&env).try_into().unwrap();
+    let mended = "Mend src/a.rs \"two words\"\n@answer done, first src/a.rs.";
+    assert!(first.contains(mended), "{first}");
+    assert!(second.contains("Port the parser to rust.") && second.contains("awk '{ print $1 }'"), "{second}");
+}
+
+#[test]
 fn r136_a_switch_tells_the_agent_in_a_delta_and_once_only() {
     let env = taped();
     env.write(".coppice/agents/poet.md", &agent("", "Speak in rhymes."));

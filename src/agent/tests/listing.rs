@@ -122,10 +122,14 @@ fn skill(name: &str, description: &str) -> Skill {
 #[test]
 fn r38_a_skill_is_loaded_by_its_name_and_brings_no_tools() {
     let skills = [skill("pdf", "Reads PDF files"), skill("pdf-fill", "Fills forms"), skill("deploy", "Ships it")];
-    let named = |prompt| skill::mentioned(prompt, &skills).into_iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
+    let named =
+        |prompt| skill::find_mentions(prompt, &skills).into_iter().map(|it| it.skill.name.as_str()).collect::<Vec<_>>();
     assert_eq!(named("use $pdf-fill, ${deploy}x and $pdf-fill again"), ["pdf-fill", "deploy"]);
     assert_eq!(named("$pdf. Then $pdf- and $PDF and $HOME ${pdf"), ["pdf"]);
     assert_eq!(named("costs $5, pdf"), [""; 0]);
+    let arguments =
+        |prompt| skill::find_mentions(prompt, &skills).into_iter().map(|it| it.arguments).collect::<Vec<_>>();
+    assert_eq!(arguments("First ${pdf} a.pdf\nb.pdf and $deploy"), ["a.pdf\nb.pdf and", ""]);
     assert_eq!(skills[0].text, "Do pdf.");
     let reader = agent(Format::Koda, "a", "---\nAllowTools: [read, skill]\n---\nUse $deploy.");
     let surface = resolve(&reader, &["read", "bash", "skill", "search_skills"], &[]);
@@ -164,7 +168,7 @@ fn a_skill_is_read_in_parts() {
 
 #[test]
 fn slash_commands_of_other_programs_are_skills() {
-    let parse = |text| skill::parse("p", "commit", SkillLayout::Commands, text).unwrap();
+    let parse = |text| skill::parse("p", "commit", SkillLayout::ClaudeCommands, text).unwrap();
     let Skill { name, description, text, invoked_by, .. } = parse("\n# Commit what is staged\n\nRun git.\n");
     assert_eq!(
         (&*name, &*description, &*text),
@@ -175,7 +179,7 @@ fn slash_commands_of_other_programs_are_skills() {
         "---\ndescription: Ships it\ndisable-model-invocation: true\nallowed-tools: Bash(*)\n---\nShip $ARGUMENTS.",
     );
     assert_eq!((&*manual.description, manual.invoked_by), ("Ships it", SkillInvocation::Person));
-    assert!(skill::parse("p", "empty", SkillLayout::Commands, "\n").is_err());
+    assert!(skill::parse("p", "empty", SkillLayout::CodexPrompts, "\n").is_err());
 }
 
 #[test]

@@ -219,8 +219,8 @@ fn skills_in(directory: &Path, layout: SkillLayout, place: &Place<'_>) -> Vec<Li
 /// The file of a skill behind a name in a directory with skills, and what the skill is called unless it says so itself.
 fn skill_file(name: &str, layout: SkillLayout) -> Option<(String, &str)> {
     match layout {
-        SkillLayout::Directories => Some((format!("{name}/{SKILL_FILE}"), name)),
-        SkillLayout::Commands => Some((name.to_owned(), directory::stem(name)?)),
+        SkillLayout::Directories | SkillLayout::ClaudeSkills => Some((format!("{name}/{SKILL_FILE}"), name)),
+        SkillLayout::ClaudeCommands | SkillLayout::CodexPrompts => Some((name.to_owned(), directory::stem(name)?)),
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::agent::parse::{self, FileText};
 use crate::agent::select;
-use crate::agent::skill::{self, Skill};
+use crate::agent::skill::{self, SkillMention};
 use crate::agent::surface::{self, Surface};
 use crate::agent::{self, Definition, Format, Scope};
 use crate::api::event::AgentUse;
@@ -329,8 +329,8 @@ impl Role {
     }
 
     /// The skills that a prompt names.
-    pub(in super::super) fn mentioned(&self, prompt: &str) -> Vec<&Skill> {
-        skill::mentioned(prompt, &self.agents.skills)
+    pub(in super::super) fn find_skill_mentions<'a>(&'a self, prompt: &'a str) -> Vec<SkillMention<'a>> {
+        skill::find_mentions(prompt, &self.agents.skills)
     }
 
     pub(in super::super) fn note(&self) -> Option<&str> {

@@ -100,8 +100,9 @@ pub(super) async fn converse(
         .chain(plan_mode::note(shared, &record, role.planning))
         .collect();
     let words = role.told();
-    let loaded: Vec<_> =
-        role.mentioned(&task.text).iter().map(|skill| Loaded { name: &skill.name, text: &skill.text }).collect();
+    let mentions = role.find_skill_mentions(&task.text);
+    let skill_texts: Vec<_> = mentions.iter().map(|mention| (&*mention.skill.name, mention.text())).collect();
+    let loaded: Vec<_> = skill_texts.iter().map(|(name, text)| Loaded { name, text }).collect();
     let before = prompt::before(&Turn {
         request: if body.turns == 0 { Request::SessionStart } else { Request::SessionResume },
         place,

@@ -149,7 +149,7 @@ fn r91_who_makes_a_plan_writes_it_and_has_nobody_carry_it_out() {
 fn r38_skills_are_told_where_they_can_be_loaded() {
     let header = "---\ndescription: Makes PDFs\n---\nDo.";
     let skill = skill::parse("p", "pdf", SkillLayout::Directories, header).unwrap();
-    let manual = Skill { invoked_by: SkillInvocation::Person, ..skill.clone() };
+    let manual = skill::Skill { invoked_by: SkillInvocation::Person, ..skill.clone() };
     for (header, skill, is_told) in
         [("", &skill, true), ("DisallowedTools: [skill]\n", &skill, false), ("", &manual, false)]
     {
@@ -162,7 +162,7 @@ fn r38_skills_are_told_where_they_can_be_loaded() {
         let role = assemble(part, session, agents, None, &config, &backend(NativeTools::Removable));
         assert_eq!(role.told().as_role().skills.contains("$pdf"), is_told);
         assert_eq!(serves(&role, "skill"), is_told);
-        assert_eq!(role.mentioned("use ${pdf} here").len(), 1);
+        assert_eq!(role.find_skill_mentions("use ${pdf} here").len(), 1);
     }
 }
 
