@@ -65,6 +65,7 @@ pub enum SkillLayout {
 /// The directories of skills, those that win first.
 pub const SKILLS: &[SkillDirectory] = &[
     SkillDirectory { path: ".coppice/skills", base: Base::Root, layout: SkillLayout::Directories },
+    SkillDirectory { path: ".kodacode/skills", base: Base::Root, layout: SkillLayout::Directories },
     SkillDirectory { path: "skills", base: Base::Own, layout: SkillLayout::Directories },
     SkillDirectory { path: "kodacode/skills", base: Base::Config, layout: SkillLayout::Directories },
     SkillDirectory { path: ".claude/skills", base: Base::Home, layout: SkillLayout::ClaudeSkills },

@@ -344,6 +344,17 @@ fn skills_and_slash_commands_of_other_programs_load_with_the_files_that_they_nam
 }
 
 #[test]
+fn skills_of_a_repository_are_read_from_its_own_directories() {
+    let env = taped();
+    env.write(".kodacode/skills/pdf/SKILL.md", "---\ndescription: Makes PDFs\n---\nUse the tool.\n");
+    env.write(".claude/skills/other/SKILL.md", "---\ndescription: Others\n---\nNot this.\n");
+    let id = env.create_with(&["--model", "taped"], &format!("use $pdf and $other\n{}", say("done")));
+    env.wait_for(&id, "ready");
+    let [first] = texts(&env).try_into().unwrap();
+    assert!(first.contains("Use the tool.") && !first.contains("Not this."), "{first}");
+}
+
+#[test]
 fn a_slash_command_gets_the_text_that_follows_its_name() {
     let env = taped();
     write_home(&env, "home/.claude/commands/mend.md", "Mend $ARGUMENTS, first $0.\n");
