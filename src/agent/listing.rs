@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::catalog::{Catalog, Entry, LookupError, Outcome};
 use super::{Definition, Format, Persona};
+use crate::permission::compact::tool;
 
 /// How much of each agent is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +85,7 @@ fn role(agent: &Definition, detail: Detail) -> Value {
     let mut entry = Map::new();
     entry.insert("agent_type".to_owned(), json!(agent.id));
     entry.insert("description".to_owned(), json!(agent.description));
-    entry.insert("allow_list".to_owned(), json!(agent.tools.allow));
+    entry.insert("allow_list".to_owned(), json!(agent.tools.allow.clone().or_else(|| permitted_tools(agent))));
     entry.insert("deny_list".to_owned(), json!(deny));
     if detail == Detail::Expanded {
         let source = &agent.source;
@@ -101,6 +102,13 @@ fn role(agent: &Definition, detail: Detail) -> Value {
         entry.insert("agent_names".to_owned(), Value::Array(personas));
     }
     Value::Object(entry)
+}
+
+/// The tools that a map of permissions leaves to an agent without a list; `None` where it leaves all of them.
+fn permitted_tools(agent: &Definition) -> Option<Vec<String>> {
+    let permission = agent.permission.as_ref()?;
+    let permitted: Vec<_> = tool::all().filter(|name| permission.may_ever_run(name)).map(str::to_owned).collect();
+    (permitted.len() < tool::all().count()).then_some(permitted)
 }
 
 fn voice(persona: &Persona, detail: Detail) -> Value {

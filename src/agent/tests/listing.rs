@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::super::builtin;
 use super::super::catalog::Catalog;
 use super::super::directory::SkillLayout;
 use super::super::listing::{Detail, list_agents, roster};
@@ -39,6 +40,17 @@ fn r39_a_list_tells_little() {
         },
     ]});
     assert_eq!(found.to_string(), expected.to_string());
+}
+
+#[test]
+fn a_list_tells_the_policy_of_an_agent_that_has_a_map_and_no_list() {
+    let found = list_agents(&Catalog::build(builtin::files().collect()), Some("explore"), Detail::Brief).unwrap();
+    let reads =
+        ["read", "search", "locate", "list", "web_fetch", "web_search", "todo", "list_active_agents", "list_agents"];
+    assert_eq!(found["agents"][0]["allow_list"], json!(reads));
+    let open = file(Format::Task, "open", "---\ndescription: x\npermission: {\"*\": allow, bash: ask}\n---\nx");
+    let found = list_agents(&Catalog::build(vec![open]), None, Detail::Brief).unwrap();
+    assert_eq!(found["agents"][0]["allow_list"], json!(null));
 }
 
 #[test]
