@@ -1,7 +1,7 @@
 //! One file to one definition, by the rules of its format.
 //!
 //! A file that breaks a rule defines nothing; what it would have been called stays taken, so that no wider agent of
-//! that name steps in.
+//! that name steps in. One that is skipped, as it has no description, takes no name.
 
 use sha2::{Digest, Sha256};
 
@@ -63,8 +63,12 @@ pub fn parse(file: &FileText) -> Result<Definition, Broken> {
     let presence = if header.is_some() { Header::Present } else { Header::Absent };
     let draft = draft::read(file.format, &header.unwrap_or_default());
     let name = draft.name.as_deref().and_then(name::id);
-    assemble(file, draft, presence, body)
-        .map_err(|diagnostics| broken(name.or_else(|| name::id(&file.stem)).into_iter().collect(), diagnostics))
+    assemble(file, draft, presence, body).map_err(|diagnostics| {
+        // A file that is merely skipped leaves its name to others.
+        let is_mistake = diagnostics.iter().any(|it| it.severity == Severity::Error);
+        let id = name.or_else(|| name::id(&file.stem)).filter(|_| is_mistake);
+        broken(id.into_iter().collect(), diagnostics)
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -155,7 +155,7 @@ async fn check(args: CheckArgs, context: &mut Context) -> Result<Exit, Failure> 
             }
         }
     }
-    let is_broken = said.iter().any(|said| said.severity == "error");
+    let is_broken = said.iter().any(|said| said.severity == "error" || said.code == "skipped");
     Ok(if is_broken { Exit::Failed } else { Exit::Done })
 }
 

@@ -344,6 +344,17 @@ fn skills_and_slash_commands_of_other_programs_load_with_the_files_that_they_nam
 }
 
 #[test]
+fn a_file_without_a_description_is_skipped_and_the_built_in_agent_stays() {
+    let env = TestEnv::new();
+    env.write(".agents/agents/reviewer.md", "---\npermission: {\"*\": deny}\n---\nSay nothing.\n");
+    env.write(".claude/agents/scout.md", "---\ndescription: Scouts\n---\nScout.\n");
+    let shown = env.json(&["agents", "show", "reviewer"]);
+    assert!(!shown["prompt"].as_str().unwrap().contains("Say nothing."), "{shown:#}");
+    let check = env.coppice(&["agents", "check"]).exits(1).stdout;
+    assert!(check.contains(".agents/agents/reviewer.md: warning: Agent missing description, skipping"), "{check}");
+}
+
+#[test]
 fn skills_of_a_repository_are_read_from_its_own_directories() {
     let env = taped();
     env.write(".kodacode/skills/pdf/SKILL.md", "---\ndescription: Makes PDFs\n---\nUse the tool.\n");

@@ -160,7 +160,10 @@ fn r21_a_file_that_is_skipped_does_not_stop_the_others() {
         file(Format::Template, "not a name", "x"),
     ]);
     assert_eq!(path(&found, "b"), "task/b.md");
-    refused(&found, "a", "agent \"a\" is unavailable: task/a.md: Agent missing description, skipping");
+    assert!(found.lookup("a", "builder").is_err());
+    let wider = at(Scope::User, 0, Format::Koda, "a", "x");
+    let found = catalog([file(Format::Task, "a", "---\nmaxSteps: 3\n---\n"), wider]);
+    assert_eq!(found.lookup("a", "builder").unwrap().prompt, "x");
 }
 
 #[test]
