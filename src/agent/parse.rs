@@ -187,8 +187,10 @@ fn complaints(file: &FileText, draft: &Draft, header: Header, body: &str) -> Vec
         Format::Claude | Format::Yotta if header == Header::Present => {
             let is_task = reads_as_task(file.format, draft);
             match draft.name.as_deref() {
-                None if is_task && is_invalid => found.push(wrong("invalid_id", name::invalid(named))),
-                None if is_task => {}
+                None if file.format == Format::Claude && is_invalid => {
+                    found.push(wrong("invalid_id", name::invalid(named)))
+                }
+                None if is_task || file.format == Format::Claude => {}
                 None => found.push(wrong("missing_name", "frontmatter missing `name`".to_owned())),
                 Some(name) if !name::begins_with_letter(name) => found.push(wrong("invalid_name", invalid_name(name))),
                 Some(_) => {}

@@ -355,6 +355,14 @@ fn a_file_without_a_description_is_skipped_and_the_built_in_agent_stays() {
 }
 
 #[test]
+fn an_agent_for_claude_is_called_as_its_file_unless_it_has_a_name() {
+    let env = TestEnv::new();
+    env.write(".claude/agents/scout.md", "---\ndescription: Scouts\n---\nScout.\n");
+    assert_eq!(env.json(&["agents", "show", "scout"])["prompt"], "Scout.");
+    env.coppice(&["agents", "check"]).succeeds();
+}
+
+#[test]
 fn skills_of_a_repository_are_read_from_its_own_directories() {
     let env = taped();
     env.write(".kodacode/skills/pdf/SKILL.md", "---\ndescription: Makes PDFs\n---\nUse the tool.\n");

@@ -170,7 +170,6 @@ fn r23_tools_come_as_a_list_or_with_commas_and_a_star_is_all() {
     assert_eq!(allow("tools: Agent(worker, scout), Read"), both(names(&["Agent(worker, scout)", "Read"])));
 
     for format in [Format::Claude, Format::Yotta] {
-        refused(format, "a", "---\ndescription: x\n---\nBody.\n", "frontmatter missing `name`");
         let empty = "body is empty (expected the child's system prompt below the frontmatter)";
         refused(format, "a", "---\nname: a\ndescription: x\n---\n \n", empty);
         let invalid =
@@ -181,6 +180,9 @@ fn r23_tools_come_as_a_list_or_with_commas_and_a_star_is_all() {
         assert_eq!(broken(format, "a", "---\nname: b c\n---\n").ids, ["a"]);
         refused(format, "a", "---\nname: a\n", "unterminated frontmatter block (expected closing `---`)");
     }
+    refused(Format::Yotta, "a", "---\ndescription: x\n---\nBody.\n", "frontmatter missing `name`");
+    assert_eq!(agent(Format::Claude, "scout", "---\ndescription: x\n---\nBody.\n").id, "scout");
+    assert!(broken(Format::Claude, "a b", "---\ndescription: x\n---\nBody.\n").message().contains("a b"));
     refused(Format::Yotta, "a", "Body.\n", "missing frontmatter block (expected `---` on line 1)");
     assert_eq!(agent(Format::Yotta, "a", "---\nname: Scout\n---\nBody.\n").description, "Subagent: Scout");
     assert_eq!(
