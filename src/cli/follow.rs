@@ -288,10 +288,10 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
                 }),
                 _ => session.last_error.as_ref().and_then(|error| error.hint.clone()),
             };
-            lines.push(match hint {
-                Some(hint) => Line::toned(Tone::Accent, "hint: ").plain(one_line(&hint)),
-                None => next(status::next(session)),
-            });
+            match hint {
+                Some(hint) => lines.push(Line::toned(Tone::Accent, "hint: ").plain(one_line(&hint))),
+                None => lines.extend(status::next_commands(session).map(next)),
+            }
             lines
         }
         Status::Ready => {
@@ -317,8 +317,11 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
                 .as_ref()
                 .map(|error| Line::toned(Tone::Bad, "error: ").plain(one_line(&error.message)));
             let hint = session.uncommitted.as_ref().and_then(|error| error.hint.as_ref());
-            let hint = hint.map(|hint| Line::toned(Tone::Accent, "hint: ").plain(one_line(hint)));
-            std::iter::once(end).chain(why).chain([hint.unwrap_or_else(|| next(status::next(session)))]).collect()
+            let ways = match hint {
+                Some(hint) => vec![Line::toned(Tone::Accent, "hint: ").plain(one_line(hint))],
+                None => status::next_commands(session).map(next).collect(),
+            };
+            std::iter::once(end).chain(why).chain(ways).collect()
         }
         Status::Draft
         | Status::Queued

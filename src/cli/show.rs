@@ -142,11 +142,13 @@ fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
         }
     };
     let reasoning = session.reasoning.as_ref().map(|level| format!(", reasoning {level}")).unwrap_or_default();
-    let mut facts = vec![
-        ("status", standing),
-        ("next", Line::toned(Tone::Accent, status::next(session))),
-        ("backend", Line::new().plain(status::engine(&session.backend, session.model.as_deref())).dim(reasoning)),
-    ];
+    let mut facts = vec![("status", standing)];
+    let names = std::iter::once("next").chain(std::iter::repeat(""));
+    facts.extend(names.zip(status::next_commands(session).map(|command| Line::toned(Tone::Accent, command))));
+    facts.extend([(
+        "backend",
+        Line::new().plain(status::engine(&session.backend, session.model.as_deref())).dim(reasoning),
+    )]);
     facts.extend(agent(session).map(|agent| ("agent", agent)));
     if session.profile != "native" {
         facts.push(("profile", Line::new().plain(one_line(&session.profile))));

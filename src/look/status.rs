@@ -151,9 +151,9 @@ pub(crate) fn need(session: &Session) -> String {
     }
 }
 
-/// The commands that this state allows, in the form of a usage line.
-pub(crate) fn next(session: &Session) -> String {
-    format!("coppice {} {}", session.next.join("|"), session.id)
+/// The commands that this state allows, each as it can be pasted.
+pub(crate) fn next_commands(session: &Session) -> impl Iterator<Item = String> {
+    session.next.iter().map(|name| format!("coppice {name} {}", session.id))
 }
 
 /// `+12 -4`, or nothing when nothing changed.

@@ -694,6 +694,15 @@ fn a_misspelt_command_with_arguments_is_recognised() {
 
     hint: did you mean `coppice new`?
     ");
+#[test]
+fn the_next_commands_of_a_session_can_be_pasted() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[write("a.txt", "a"), say("done")]));
+    let show = env.coppice(&["show", &id]).stdout();
+    let lines: Vec<_> = show.lines().map(|line| line.trim_start_matches("next").trim()).collect();
+    for command in ["diff", "send", "merge", "archive", "rm"] {
+        assert!(lines.contains(&format!("coppice {command} {id}").as_str()), "{show}");
+    }
 }
 
 #[test]

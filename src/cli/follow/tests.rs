@@ -148,11 +148,13 @@ fn an_end_says_what_to_type() {
     ");
     insta::assert_snapshot!(text(sample::session(Status::Ready)), @r"
     ready abcd2345  2 files +12 -4
-    coppice diff|merge abcd2345
+    coppice diff abcd2345
+    coppice merge abcd2345
     ");
     let usage = Usage { input_tokens: 1200, output_tokens: 34, cost_usd: Some(0.05) };
     insta::assert_snapshot!(text(Session { usage, ..sample::session(Status::Ready) }), @r"
     ready abcd2345  2 files +12 -4  1200 tokens in, 34 out, $0.05
-    coppice diff|merge abcd2345
+    coppice diff abcd2345
+    coppice merge abcd2345
     ");
 }

@@ -21,7 +21,8 @@ fn a_session_that_asks() {
     insta::assert_snapshot!(text(&session, &[turn]), @r"
     abcd2345  Fix the parser
     status    asking, 1 question
-    next      coppice answer|stop abcd2345
+    next      coppice answer abcd2345
+              coppice stop abcd2345
     backend   demo
     posture   unattended
     sandbox   workspace, enforced
@@ -52,7 +53,9 @@ fn a_session_that_wants_an_approval() {
     insta::assert_snapshot!(text(&session, &[]), @r"
     abcd2345  Fix the parser
     status    approval, wants: run `cargo test`
-    next      coppice approve|deny|stop abcd2345
+    next      coppice approve abcd2345
+              coppice deny abcd2345
+              coppice stop abcd2345
     backend   demo
     posture   unattended
     sandbox   workspace, enforced
@@ -80,7 +83,9 @@ fn a_session_that_failed() {
     insta::assert_snapshot!(text(&sample::failed(), &turns), @r"
     abcd2345  Fix the parser
     status    failed, the backend exited before it answered
-    next      coppice resume|send|diff abcd2345
+    next      coppice resume abcd2345
+              coppice send abcd2345
+              coppice diff abcd2345
     backend   demo
     posture   unattended
     sandbox   workspace, enforced
@@ -113,7 +118,8 @@ fn a_parent_and_its_child() {
     insta::assert_snapshot!(seen(&parent, &[], &kin), @r"
     abcd2345  Fix the parser
     status    running, explore wants: run `cargo test`
-    next      coppice diff|merge abcd2345
+    next      coppice diff abcd2345
+              coppice merge abcd2345
     backend   demo
     agent     engineer
     posture   unattended
@@ -139,7 +145,8 @@ fn a_parent_and_its_child() {
     insta::assert_snapshot!(seen(&child, &[], &Kin { origin, ..Kin::default() }), @r"
     efgh3456  @explore subagent
     status    ready
-    next      coppice diff|merge efgh3456
+    next      coppice diff efgh3456
+              coppice merge efgh3456
     backend   demo
     agent     explore, tools advisory
     posture   unattended
@@ -169,7 +176,8 @@ fn a_session_with_a_conflict_and_a_summary() {
     insta::assert_snapshot!(text(&session, &[]), @r"
     abcd2345  Fix the parser
     status    conflict, in 2 files
-    next      coppice diff|merge abcd2345
+    next      coppice diff abcd2345
+              coppice merge abcd2345
     backend   demo, reasoning high
     posture   unattended
     sandbox   workspace, enforced
