@@ -166,7 +166,7 @@ enum SessionCommand {
     /// All of them are tried, and the exit code is that of the first failure.
     #[command(after_help = "Examples:\n  coppice rm k3f\n  coppice rm k3f m2p x7a\n  coppice list --removed")]
     Rm(act::SeveralArgs),
-    /// Brings a removed session back, uncommitted work included.
+    /// Brings a removed or archived session back, uncommitted work included.
     #[command(after_help = "Examples:\n  coppice list --removed\n  coppice restore k3f")]
     Restore(act::Args),
     Agents(agents::Args),

@@ -301,7 +301,9 @@ impl Fault {
             Fault::Unattachable { hint, .. } => Some(hint.clone()),
             Fault::Unstarted(failure) => Some(failure.hint.clone()).filter(|hint| !hint.is_empty()),
             Fault::Removed { id } => Some(format!("`coppice restore {id}` brings it back")),
-            Fault::NotRemoved { id } => Some(format!("`coppice resume {id}` brings back what was archived")),
+            Fault::NotRemoved { .. } => {
+                text("`coppice list --removed` and `coppice list --all` show what can be restored")
+            }
             Fault::EmptyPrompt => text("say what the agent is to do"),
             Fault::UnknownBackend { .. } | Fault::UnknownModel { .. } | Fault::NoLevel { .. } => {
                 text("`coppice models` shows what can be used")

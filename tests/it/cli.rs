@@ -582,7 +582,7 @@ fn commands_that_a_state_does_not_allow() {
     -- stderr
     error: session `[ID1]` was not removed
 
-    hint: `coppice resume [ID1]` brings back what was archived
+    hint: `coppice list --removed` and `coppice list --all` show what can be restored
     ");
     assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
     exit: 1
@@ -694,6 +694,22 @@ fn a_misspelt_command_with_arguments_is_recognised() {
 
     hint: did you mean `coppice new`?
     ");
+#[test]
+fn what_was_archived_is_restored_with_its_files() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[write("kept.txt", "kept"), say("done")]));
+    env.coppice(&["archive", &id]).succeeds();
+    env.wait_for(&id, "archived");
+    let restored = env.coppice(&["restore", &id]);
+    assert_snapshot!(restored.transcript(), @r"
+    exit: 0
+    -- stderr
+    [ID1] restored, ready
+    ");
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("kept.txt")).unwrap(), "kept\n");
+    assert_eq!(env.session(&id)["turns"], 1);
+}
+
 #[test]
 fn the_next_commands_of_a_session_can_be_pasted() {
     let env = TestEnv::new();

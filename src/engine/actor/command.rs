@@ -29,7 +29,9 @@ pub(super) enum Place {
 impl Actor {
     pub(super) async fn obey(&mut self, command: Command) -> Result<(), Fault> {
         match (&command, self.record.removed_at) {
-            (Command::Restore, None) => return Err(Fault::NotRemoved { id: self.id }),
+            (Command::Restore, None) if self.record.status != Status::Archived => {
+                return Err(Fault::NotRemoved { id: self.id });
+            }
             (Command::Restore | Command::Relink { .. }, Some(_)) | (_, None) => {}
             (_, Some(_)) => return Err(Fault::Removed { id: self.id }),
         }
@@ -323,10 +325,8 @@ impl Actor {
         match self.state {
             Session::Resting(Rest::Draft | Rest::Failed | Rest::Interrupted) => {}
             Session::Resting(Rest::Archived) => {
-                self.bring_tree_back().await?;
                 self.setup = setup;
-                let standing = self.standing().await;
-                self.step(Event::Unarchive(standing)).await;
+                self.unarchive().await?;
                 self.start().await;
                 return Ok(());
             }

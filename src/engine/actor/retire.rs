@@ -92,11 +92,22 @@ impl Actor {
         self.tell_uncommitted().await
     }
 
+    /// Brings back what was removed or archived; nothing begins by itself.
     pub(super) async fn restore(&mut self) -> Result<(), Fault> {
+        if self.record.removed_at.is_none() {
+            return self.unarchive().await;
+        }
         self.bring_tree_back().await?;
         (self.record.removed_at, self.record.body.salvage) = (None, None);
         self.staged.push(Payload::Restored {});
         self.persist(Durability::Full, Vec::new()).await?;
+        Ok(())
+    }
+
+    pub(super) async fn unarchive(&mut self) -> Result<(), Fault> {
+        self.bring_tree_back().await?;
+        let standing = self.standing().await;
+        self.step(Event::Unarchive(standing)).await;
         Ok(())
     }
 
