@@ -128,8 +128,10 @@ enum ManualCommand {
 enum SessionCommand {
     New(new::Args),
     Run(run::Args),
+    #[command(visible_aliases = ["ls", "ps", "status"])]
     List(list::Args),
     Show(show::Args),
+    #[command(visible_alias = "log")]
     Events(events::Args),
     Wait(wait::Args),
     Inbox(inbox::Args),
@@ -137,7 +139,7 @@ enum SessionCommand {
     Queue(queue::Args),
     Answer(answer::Args),
     /// Interrupts a session's turn; what it changed so far is kept.
-    #[command(after_help = "Examples:\n  coppice stop k3f")]
+    #[command(visible_alias = "kill", after_help = "Examples:\n  coppice stop k3f")]
     Stop(act::Args),
     /// Goes on with a session that failed, was interrupted or is a draft.
     #[command(after_help = "Examples:\n  coppice resume k3f && coppice wait k3f")]
@@ -230,7 +232,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, local: LocalEntries) -
         Ok(cli) => cli,
         Err(refusal) => {
             if let (ErrorKind::UnknownArgument, Some(Failure::Told(report))) =
-                (refusal.kind(), open::misspelt(&arguments))
+                (refusal.kind(), open::explain_unknown_command(&arguments))
             {
                 Context::new().output.say_all(&report.lines()).ok();
                 return report.exit.into();

@@ -29,29 +29,32 @@ pub(super) async fn run(path: Option<PathBuf>, context: &mut Context) -> Result<
 fn enter(path: &Path) -> Result<(), Failure> {
     env::set_current_dir(path).map_err(|error| {
         let word = path.to_string_lossy();
-        let refusal = Failure::usage(format!("`{word}` is neither a command nor a directory ({error})"));
-        match nearest(&word) {
-            Some(command) => refusal.hint(format!("did you mean `coppice {command}`?")),
-            None => refusal.hint("`coppice --help` lists the commands"),
-        }
+        Failure::usage(format!("`{word}` is neither a command nor a directory ({error})")).hint(find_way_out(&word))
     })
 }
 
-/// Why a first word with others behind it does not parse, where it is a misspelt command and no directory.
-pub(super) fn misspelt(arguments: &[OsString]) -> Option<Failure> {
+/// Why a first word with others behind it does not parse, where it is neither a command nor a directory.
+pub(super) fn explain_unknown_command(arguments: &[OsString]) -> Option<Failure> {
     let word = arguments.get(1)?.to_str()?;
     if word.starts_with('-') || Path::new(word).exists() || Cli::command().find_subcommand(word).is_some() {
         return None;
     }
-    let hint = format!("did you mean `coppice {}`?", nearest(word)?);
-    Some(Failure::usage(format!("`{word}` is not a command")).hint(hint))
+    Some(Failure::usage(format!("`{word}` is not a command")).hint(find_way_out(word)))
+}
+
+fn find_way_out(word: &str) -> String {
+    match nearest(word) {
+        Some(command) => format!("did you mean `coppice {command}`?"),
+        None => "`coppice --help` lists the commands".to_owned(),
+    }
 }
 
 fn nearest(word: &str) -> Option<String> {
     // Two letters in the wrong order are one mistake.
     let likeness = |name: &str| strsim::normalized_damerau_levenshtein(name, word);
     let root = Cli::command();
-    let names = root.get_subcommands().filter(|command| !command.is_hide_set()).map(|command| command.get_name());
+    let shown = root.get_subcommands().filter(|command| !command.is_hide_set());
+    let names = shown.flat_map(clap::Command::get_name_and_visible_aliases);
     let best = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (likeness(best) > 0.6).then(|| best.to_owned())
 }

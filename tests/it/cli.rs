@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use insta::assert_snapshot;
 
 use crate::env::TestEnv;
-use crate::script::{ask, fail, say, steps, wait_for_file, write};
+use crate::script::{ask, fail, hang, say, steps, wait_for_file, write};
 
 /// That a refused command left neither a session nor a branch behind.
 #[track_caller]
@@ -694,6 +694,28 @@ fn a_misspelt_command_with_arguments_is_recognised() {
 
     hint: did you mean `coppice new`?
     ");
+    insta::assert_snapshot!(env.coppice(&["frobnicate", "cyk", "--now"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: `frobnicate` is not a command
+
+    hint: `coppice --help` lists the commands
+    ");
+}
+
+#[test]
+fn words_of_other_programs_are_commands_too() {
+    let env = TestEnv::new();
+    let id = env.create(&hang());
+    env.wait_for_event(&id, "turn_started", 0);
+    for list in ["ls", "ps", "status"] {
+        assert!(env.coppice(&[list]).stdout().contains(&id), "{list}");
+    }
+    assert!(env.coppice(&["log", &id]).stdout().contains("turn_started"));
+    env.coppice(&["kill", &id]).succeeds();
+    env.wait_for(&id, "interrupted");
+}
+
 #[test]
 fn what_was_archived_is_restored_with_its_files() {
     let env = TestEnv::new();
