@@ -9,6 +9,9 @@ use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::remedy::{LoginRemedy, lacks_cloud_login};
 pub(crate) use crate::backend::transport::fault::{closed, crashed, input_stuck, interrupted, output_closed};
 
+/// The words of the program about a conversation that does not fit into the model.
+const TOO_LONG: &str = "Prompt is too long";
+
 /// What the lines before a result told of its failure.
 #[derive(Debug, Default)]
 pub(crate) struct Signs {
@@ -26,7 +29,7 @@ pub(crate) fn classify(result: &Value, signs: &Signs, login: &LoginRemedy) -> Fa
         return Failure::new(FailureKind::Model, text).with_hint("put the prompt in other words, or use another model");
     }
     let kind = match (signs.error.as_deref().unwrap_or_default(), result["terminal_reason"].as_str()) {
-        (_, Some("prompt_too_long")) => FailureKind::Context,
+        (_, Some("prompt_too_long" | "blocking_limit" | "rapid_refill_breaker")) => FailureKind::Context,
         (_, Some("image_error")) => {
             return Failure::new(FailureKind::Context, text).with_hint("send fewer or smaller images");
         }
@@ -43,6 +46,8 @@ pub(crate) fn classify(result: &Value, signs: &Signs, login: &LoginRemedy) -> Fa
             (Some(413), _) => FailureKind::Context,
             (Some(429), _) => rate_limit(),
             (Some(500..=599), _) => FailureKind::Transport,
+            // The program itself says so, before or after it asked the service.
+            (_, _) if text.starts_with(TOO_LONG) => FailureKind::Context,
             // No service was asked, so there are only the words of a library.
             (None, _) if lacks_cloud_login(&text) => return auth(text, login),
             (_, _) => FailureKind::Protocol,
@@ -137,6 +142,11 @@ mod tests {
         check("rate_limit", status(429), "rate_limit");
         check("server_error", status(500), "transport");
         check("server_error", status(529), "transport");
+        check("invalid_request", json!({"result": "Prompt is too long"}), "context");
+        check("invalid_request", json!({"result": "Prompt is too long · 3 more", "api_error_status": 400}), "context");
+        check("invalid_request", reason("blocking_limit"), "context");
+        check("invalid_request", reason("rapid_refill_breaker"), "context");
+        check("invalid_request", status(400), "protocol");
         check("server_error", json!({"result": "Unable to connect"}), "transport");
         check("invalid_request", json!({"stop_reason": "refusal", "result": "no"}), "model");
         check("", status(401), "auth");
