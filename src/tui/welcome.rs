@@ -134,7 +134,9 @@ fn rows(model: &Model) -> Vec<Row> {
     rows.push(text(Line::new().strong("Who can work")));
     rows.extend(agents.into_iter().map(text));
     rows.push(text(Line::new()));
-    rows.extend(untrusted(model).into_iter().chain(importable(model)).chain(tour(model)).map(text));
+    rows.extend(
+        untrusted(model).into_iter().chain(importable(model)).chain(seedable(model)).chain(tour(model)).map(text),
+    );
     rows
 }
 
@@ -205,6 +207,13 @@ fn untrusted(model: &Model) -> Option<Line> {
         let head = Line::toned(Tone::Warn, "This repository asks for more than it gets: ");
         head.with(Tone::Accent, "/trust").dim(" shows what, and agrees")
     })
+}
+
+/// That somebody without agents of their own can begin with copies of the built-in ones.
+fn seedable(model: &Model) -> Option<Line> {
+    let has = |scope: &str| model.world.agents.iter().any(|agent| agent.source.scope == scope);
+    let offer = Line::new().plain("You have no agents of your own: ").with(Tone::Accent, "coppice agents init");
+    (has("builtin") && !has("user")).then(|| offer.dim(" copies the built-in ones, to change them"))
 }
 
 /// What the person has elsewhere and could have here.

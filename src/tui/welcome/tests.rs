@@ -4,6 +4,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Size;
 
 use super::*;
+use crate::api::agent::{AgentFile, AgentFiles, AgentSource};
 use crate::api::project::ConfigValue;
 use crate::look::sample as look;
 use crate::tui::msg::{Msg, Reply};
@@ -119,6 +120,23 @@ fn servers_of_the_agents_are_offered_where_there_are_some() {
     );
     let asked = update(&mut model, Msg::Reply(Reply::Sessions(Vec::new())));
     assert!(!asked.contains(&Request::ImportableServers), "{asked:?}");
+}
+
+#[test]
+fn copies_of_the_built_in_agents_are_offered_to_somebody_who_has_none() {
+    let agent = |scope: &str| AgentFile {
+        source: AgentSource { scope: scope.to_owned(), ..AgentSource::default() },
+        ..AgentFile::default()
+    };
+    let mut model = empty(BROAD, some());
+    for (scopes, is_offered) in
+        [(&["builtin"][..], true), (&["builtin", "project"], true), (&["builtin", "user"], false)]
+    {
+        let agents = scopes.iter().map(|scope| agent(scope)).collect();
+        update(&mut model, Msg::Reply(Reply::Agents(AgentFiles { agents, ..AgentFiles::default() })));
+        let offer = "You have no agents of your own: coppice agents init copies the built-in ones, to change them";
+        assert_eq!(screen(&mut model).contains(offer), is_offered, "{scopes:?}");
+    }
 }
 
 #[test]
