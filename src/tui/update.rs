@@ -234,7 +234,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             match session {
                 Some(session) => requests.extend(known(model, *session)),
                 // What is about no session is about the settings: written ones, or those of a trusted repository.
-                None => requests.push(Request::Config),
+                None => requests.extend([Request::Config, Request::Backends]),
             }
             requests
         }

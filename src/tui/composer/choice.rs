@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Target, draft, target};
 use crate::api::agent::AgentFile;
+use crate::api::project::Backend;
 use crate::api::request::SetPosture;
 use crate::look::line::{Line, Tone, one_line};
 use crate::look::status;
@@ -215,7 +216,11 @@ fn file<'a>(world: &'a World, agent: &str) -> Option<&'a AgentFile> {
 fn default_engine(world: &World) -> Option<String> {
     let named = setting(world, "default.model");
     let Some(backends) = &world.backends else { return named };
-    let backend = backends.iter().find(|backend| backend.default)?;
+    let head = named.as_deref().and_then(|named| named.split('/').next());
+    let is_named = |backend: &&Backend| head == Some(backend.name.as_str());
+    // The settings may be newer than the list.
+    let usable = || backends.iter().filter(is_named).find(|backend| backend.problem.is_none());
+    let backend = backends.iter().find(|backend| backend.default).or_else(usable)?;
     let names_it = |named: &String| named.split_once('/').map_or(named.as_str(), |(head, _)| head) == backend.name;
     named.filter(names_it).or_else(|| {
         let model = backend.models.iter().find(|model| model.default);

@@ -123,7 +123,7 @@ fn the_cursor_stays_on_its_key_when_rows_move() {
 fn a_written_setting_is_read_again_and_a_refused_one_is_told() {
     let mut model = facing(WIDE, config());
     let done = Reply::Done { said: "`merge.style` is set".into(), session: None };
-    assert_eq!(update(&mut model, Msg::Reply(done)), [Request::Config]);
+    assert_eq!(update(&mut model, Msg::Reply(done)), [Request::Config, Request::Backends]);
     let error = Error::new(ErrorKind::Invalid, "`limits.turn_timeout` must be a duration, not `soon`");
     let refused = Reply::Unset { key: "limits.turn_timeout".into(), value: "soon".into(), error };
     update(&mut model, Msg::Reply(refused.clone()));

@@ -158,6 +158,12 @@ fn what_a_task_runs_on_is_what_the_daemon_would_take() {
         // The setting names one that is not installed, so another one runs.
         ("codex", Some(vec![backend("claude", true), backend("codex", false)]), "builder · claude · high · unattended"),
         ("", Some(vec![Backend { scripted: true, ..backend("demo", false) }]), "no agent installed · M chooses"),
+        // Set while the list was on the screen.
+        (
+            "demo",
+            Some(vec![Backend { scripted: true, ..backend("demo", false) }]),
+            "builder · demo · high · unattended",
+        ),
     ] {
         let mut model = equipped(WIDE);
         model.world.backends = backends.clone();
