@@ -57,6 +57,14 @@ fn everything_else_fails_with_size_place_and_keys() {
 }
 
 #[test]
+fn a_blank_response_is_asked_for_once_more() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&raw(""));
+    assert_eq!(env.kinds(&id).iter().filter(|kind| *kind == "turn_started").count(), 1);
+    assert!(!env.last_answer(&id).is_empty());
+}
+
+#[test]
 fn a_refused_response_is_asked_for_once_more_in_the_same_conversation() {
     let env = crate::tape::taped();
     let id = env.create_with(&["--model", "taped"], &format!("@invalid once\n{}", say("mended")));

@@ -166,7 +166,10 @@ impl Turn {
             return Err(Failure::new(FailureKind::Transport, text));
         }
         let text = best_text(self.previous, result);
-        if text.is_empty() { Err(empty_turn(&stop)) } else { Ok((text, stop)) }
+        match empty_turn(&stop).filter(|_| text.is_empty()) {
+            Some(failure) => Err(failure),
+            None => Ok((text, stop)),
+        }
     }
 
     fn apply_tool(&mut self, mut tool: ToolUpdate) -> Vec<Event> {
@@ -255,13 +258,15 @@ fn best_text(streamed: String, result: &Value) -> String {
     if is_better { repeated } else { streamed }
 }
 
-fn empty_turn(stop: &Stop) -> Failure {
+/// Why a turn without a message failed. Where the agent gives no reason, it is asked for a response, as after any that is
+/// not valid.
+fn empty_turn(stop: &Stop) -> Option<Failure> {
     let (kind, text) = match stop {
-        Stop::EndTurn => (FailureKind::Protocol, "the agent ended the turn without a message".to_owned()),
+        Stop::EndTurn => return None,
         Stop::MaxTokens => (FailureKind::Context, "the prompt does not fit into the model's context".to_owned()),
         Stop::MaxTurns => (FailureKind::Protocol, "the agent reached its own limit of model calls".to_owned()),
         Stop::Refusal => (FailureKind::Model, "the model refused to answer".to_owned()),
         Stop::Other(reason) => (FailureKind::Protocol, format!("the agent stopped with `{reason}` and no message")),
     };
-    Failure::new(kind, text)
+    Some(Failure::new(kind, text))
 }

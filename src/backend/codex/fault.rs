@@ -202,11 +202,6 @@ pub(super) fn cancelled() -> Failure {
     Failure::new(FailureKind::Cancelled, "codex cancelled the turn")
 }
 
-/// A turn that ended well and said nothing: it has only commentary, or not even that.
-pub(super) fn no_answer() -> Failure {
-    Failure::new(FailureKind::Protocol, "codex ended the turn without a final message")
-}
-
 pub(super) fn slow_start(limit: Duration) -> Failure {
     let text = format!("codex did not start within {} seconds", limit.as_secs());
     Failure::new(FailureKind::Timeout, text).with_hint("run `codex app-server` by hand to see what it waits for")

@@ -239,9 +239,10 @@ impl Turn {
 /// be halves of a stream that was cut.
 pub(super) fn outcome(turn: &Value) -> Result<Event, Failure> {
     match turn["status"].as_str() {
-        Some("completed") => final_text(&turn["items"])
-            .map(|text| Event::Final { text, stop: Stop::EndTurn })
-            .ok_or_else(fault::no_answer),
+        // One without a final message is a response like any that is not valid: whoever parses it asks for a better one.
+        Some("completed") => {
+            Ok(Event::Final { text: final_text(&turn["items"]).unwrap_or_default(), stop: Stop::EndTurn })
+        }
         Some("interrupted") => Err(fault::cancelled()),
         Some(_) | None => Err(fault::classify(&turn["error"])),
     }

@@ -370,7 +370,7 @@ async fn accidents_happen_as_written() {
     assert_eq!(stage.play("@fail it broke").await.failure(), ("protocol", "it broke"));
     assert_eq!(stage.play("@fail 429 slow down").await.failure(), ("rate_limit", "slow down"));
     assert_eq!(stage.play("@raw not json").await.end.unwrap(), "not json");
-    assert_eq!(stage.play("@raw").await.failure().0, "protocol");
+    assert_eq!(stage.play("@raw").await.end.unwrap(), "");
     assert_eq!(stage.play("@garbage\n@answer fine").await.answer(), "fine");
     assert!(stage.play("@nonsense").await.failure().1.contains("unknown directive `@nonsense`"));
     let turn = stage.play("@huge 3000000").await;
