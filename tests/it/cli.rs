@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
@@ -514,6 +516,66 @@ fn a_home_that_cannot_be_used() {
     ");
     assert!(!env.repo().join("own").exists());
     env.unset("COPPICE_HOME");
+}
+
+/// What `coppice` writes to stderr, and its exit code, with the mounts that a script makes for it alone; `None` where nothing
+/// can be mounted.
+fn run_with_mounts(env: &TestEnv, home: Option<&Path>, mounts: &str, arguments: &[&str]) -> Option<(i32, String)> {
+    let program = env.to_start(arguments);
+    let inside = |script: &str| {
+        let mut command = Command::new("unshare");
+        let user: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["--map-root-user"] };
+        command.args(user).args(["--mount", "sh", "-c", script, "sh"]).arg(program.get_program()).args(arguments);
+        command.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.env_remove("COPPICE_HOME").envs(home.map(|home| ("COPPICE_HOME", home)));
+        command.current_dir(env.repo()).output().unwrap()
+    };
+    if !inside(mounts).status.success() {
+        return None;
+    }
+    let output = inside(&format!("{mounts} && exec \"$@\""));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    Some((output.status.code().unwrap(), stderr.replace(env.path("").to_str().unwrap(), "[ROOT]/")))
+}
+
+#[test]
+fn a_home_on_a_read_only_disk_is_named() {
+    let env = TestEnv::new();
+    let home = env.path("home").display().to_string();
+    let mounts = format!("mount --bind '{home}' '{home}' && mount -o remount,bind,ro '{home}'");
+    let inner = env.path("home/inner");
+    for (set, directory) in [(None, "home/.local/share/coppice/run"), (Some(&*inner), "home/inner/run")] {
+        for arguments in [&["list"][..], &["new", "--model", "demo", "hi"], &["doctor"]] {
+            let Some((code, stderr)) = run_with_mounts(&env, set, &mounts, arguments) else { return };
+            let expected = format!(
+                "error: failed to prepare the directory `[ROOT]/{directory}`\n  caused by: Read-only file system \
+                 (os error 30)\n\nhint: set COPPICE_HOME to a directory that only you can write\n"
+            );
+            assert_eq!((code, stderr), (1, expected), "{arguments:?}");
+        }
+    }
+    // The hint, followed.
+    let own = env.path("coppice");
+    let waits = ["run", "--model", "demo", "hi"];
+    let Some((code, stderr)) = run_with_mounts(&env, Some(&own), &mounts, &waits) else { return };
+    assert_eq!(code, 0, "{stderr}");
+}
+
+#[test]
+fn a_home_on_a_full_disk_is_named() {
+    let env = TestEnv::new();
+    let home = env.path("full");
+    fs::create_dir(&home).unwrap();
+    let shown = home.display();
+    let fill = format!("{{ head -c 1M /dev/zero > '{shown}/filler'; test -s '{shown}/filler'; }} 2> /dev/null");
+    let mounts = format!("mount -t tmpfs -o size=64k,mode=700 full '{shown}' && {fill}");
+    for arguments in [&["list"][..], &["new", "--model", "demo", "hi"]] {
+        let Some((code, stderr)) = run_with_mounts(&env, Some(&home), &mounts, arguments) else { return };
+        assert_eq!(code, 6, "{stderr}");
+        let (path, hint) = ("`[ROOT]/full/data/", "hint: free some disk space and try again\n");
+        let is_told = stderr.starts_with("error: the daemon did not start: failed to ") && stderr.contains(path);
+        assert!(is_told && stderr.contains("No space left on device") && stderr.ends_with(hint), "{stderr}");
+    }
 }
 
 #[test]
