@@ -1,5 +1,10 @@
 //! A key or setting that was replaced reaches the agent, although a process with the old one is still open.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
 use crate::env::TestEnv;
 use crate::script::fail;
 
@@ -76,4 +81,57 @@ fn a_variable_that_the_configuration_of_one_agent_names_reaches_no_other() {
     let id = env.create_ready("@env OWN_PROVIDER_SECRET\n@report env");
     let answer = env.last_answer(&id);
     assert!(answer.contains("OWN_PROVIDER_SECRET is not set") && !answer.contains("hush"), "{answer}");
+}
+
+/// An agent whose service says in the middle of a turn that its login has run out.
+const EXPIRING: &str = r#"#!/bin/sh
+reply() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$1" "$2"; }
+say() {
+    printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":'
+    printf '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}\n' "$1"
+}
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case $line in
+    *'"method":"initialize"'*) reply "$id" '"result":{"protocolVersion":1,"agentCapabilities":{}}' ;;
+    *'"method":"session/new"'*) reply "$id" '"result":{"sessionId":"s"}' ;;
+    *'"method":"session/prompt"'*)
+        if grep -q renewed "$QWEN_HOME/oauth_creds.json"; then
+            say '{\"answer\":\"all of it\",\"questions\":[],\"summary\":{\"turn\":\"t\",\"session\":\"s\"}}'
+            reply "$id" '"result":{"stopReason":"end_turn"}'
+        else
+            echo half > half.txt
+            say 'Half of it is there.'
+            reply "$id" '"error":{"code":401,"message":"the token has expired"}'
+        fi ;;
+    esac
+done
+"#;
+
+#[test]
+fn a_login_that_runs_out_in_the_middle_of_a_turn_is_renewed_as_the_hint_says() {
+    let env = TestEnv::new();
+    let program = env.path("expiring");
+    fs::write(&program, EXPIRING).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    env.configure(&format!("[backends.qwen]\ncommand = [\"{}\"]", program.display()));
+    let login = env.path("home/.qwen/oauth_creds.json");
+    fs::create_dir(login.parent().unwrap()).unwrap();
+    fs::write(&login, "old").unwrap();
+    let id = env.create_with(&["--model", "qwen"], "go");
+    env.wait_for(&id, "failed");
+    let error = env.session(&id)["last_error"].clone();
+    assert_eq!((&error["kind"], &error["message"]), (&json!("auth"), &json!("the token has expired")));
+    assert_eq!(error["command"], "qwen", "{error:#}");
+    let hint = format!("run `qwen`, or `export OPENAI_API_KEY=…` with a valid key; then run `coppice resume {id}`");
+    assert_eq!(error["hint"], hint);
+    let shown = env.coppice(&["show", &id]).stdout();
+    assert!(shown.contains("auth: the token has expired"), "{shown}");
+    assert!(env.events(&id).iter().any(|event| event["text"] == "Half of it is there."), "{:#?}", env.events(&id));
+
+    fs::write(&login, "renewed").unwrap();
+    env.coppice(&["resume", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(env.last_answer(&id), "all of it");
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("half.txt")).unwrap(), "half\n");
 }
