@@ -27,7 +27,7 @@ pub mod preset;
 mod promise;
 pub mod refusal;
 pub mod registry;
-mod remedy;
+pub(crate) mod remedy;
 pub mod spec;
 mod state;
 pub mod transport;

@@ -123,7 +123,7 @@ pub(crate) fn explain_model_failure(failure: Failure, spec: &Spec, env: &[(Strin
 }
 
 /// The environment with what the backend's row sets, which is stronger.
-pub(super) fn with_own(spec: &Spec, env: &[(String, String)]) -> Vec<(String, String)> {
+pub(crate) fn with_own(spec: &Spec, env: &[(String, String)]) -> Vec<(String, String)> {
     let is_set = |name: &String| spec.env.iter().any(|(known, _)| known == name);
     env.iter().filter(|(name, _)| !is_set(name)).chain(&spec.env).cloned().collect()
 }

@@ -1,7 +1,7 @@
 //! What a person does about a login that is missing or refused, as far as it is not the backend's own: keys in variables and
 //! logins of clouds. Pure.
 
-use crate::backend::failure::LoginCommand;
+use crate::backend::failure::{Failure, LoginCommand};
 use crate::backend::spec::Spec;
 
 /// Advice about a login.
@@ -32,6 +32,9 @@ const CLOUDS: &[(&[&str], &str, LoginCommand)] = &[
         LoginCommand::Other("az login"),
     ),
 ];
+
+/// The variables that name a proxy, the one that counts for services first.
+const PROXIES: &[&str] = &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"];
 
 /// How the libraries of the clouds say that there is no login or that it has run out; the service is not even asked then.
 const NO_LOGIN: &[&str] = &[
@@ -79,6 +82,23 @@ impl LoginRemedy {
     }
 }
 
+/// A failure to reach a service, with the proxy that the environment names.
+pub(crate) fn explain_transport_failure(failure: Failure, env: &[(String, String)]) -> Failure {
+    let Some((name, proxy)) = PROXIES.iter().find_map(|name| Some((name, value(env, name)?))) else { return failure };
+    let proxy = without_login(proxy);
+    failure.with_hint(format!(
+        "the backend could not reach its service: check the network and the proxy `{proxy}` that `{name}` names, then run \
+         `coppice resume`"
+    ))
+}
+
+/// An address without the name and password that it may hold.
+fn without_login(address: &str) -> String {
+    let (scheme, rest) =
+        address.split_once("://").map_or(("", address), |(_, rest)| (&address[..address.len() - rest.len()], rest));
+    format!("{scheme}{}", rest.rsplit_once('@').map_or(rest, |(_, host)| host))
+}
+
 /// Whether a program says that its login to a cloud is missing or has run out.
 pub(crate) fn lacks_cloud_login(message: &str) -> bool {
     let message = message.to_lowercase();
@@ -99,6 +119,7 @@ pub(crate) fn value<'a>(env: &'a [(String, String)], name: &str) -> Option<&'a s
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::failure::FailureKind;
 
     #[test]
     fn the_cloud_in_use_has_its_own_login() {
@@ -116,6 +137,29 @@ mod tests {
             if let (Some(remedy), Some(command)) = (remedy, expected) {
                 assert!(remedy.hint.contains(command) && remedy.hint.ends_with("`coppice resume`"), "{}", remedy.hint);
             }
+        }
+    }
+
+    #[test]
+    fn a_service_out_of_reach_is_told_with_the_proxy() {
+        let hint = |variables: &[(&str, &str)]| {
+            let env: Vec<_> = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            explain_transport_failure(Failure::new(FailureKind::Transport, "no"), &env).hint
+        };
+        let named = |proxy: &str| {
+            let check = "the backend could not reach its service: check the network";
+            format!("{check} and the proxy {proxy} names, then run `coppice resume`")
+        };
+        assert_eq!(hint(&[("HTTPS_PROXY", "")]), FailureKind::Transport.hint());
+        for (variables, expected) in [
+            ([("http_proxy", "http://a:1"), ("HTTPS_PROXY", "http://b:2")], "`http://b:2` that `HTTPS_PROXY`"),
+            (
+                [("HTTP_PROXY", "http://a:1"), ("ALL_PROXY", "socks5://me:p@ss@b:2/")],
+                "`socks5://b:2/` that `ALL_PROXY`",
+            ),
+            ([("https_proxy", "me:pass@proxy:1"), ("NO_PROXY", "*")], "`proxy:1` that `https_proxy`"),
+        ] {
+            assert_eq!(hint(&variables), named(expected));
         }
     }
 

@@ -135,3 +135,20 @@ fn a_login_that_runs_out_in_the_middle_of_a_turn_is_renewed_as_the_hint_says() {
     assert_eq!(env.last_answer(&id), "all of it");
     assert_eq!(fs::read_to_string(env.worktree(&id).join("half.txt")).unwrap(), "half\n");
 }
+
+#[test]
+fn a_service_out_of_reach_is_told_with_the_proxy_of_the_shell_that_asked() {
+    let mut env = TestEnv::new();
+    env.set("HTTPS_PROXY", "http://me:secret@127.0.0.1:1");
+    let id = env.create(&fail("500 fetch failed"));
+    env.wait_for(&id, "failed");
+    let hint = |env: &TestEnv| env.session(&id)["last_error"]["hint"].as_str().unwrap().replace(&id, "ID");
+    let expected = "the backend could not reach its service: check the network and the proxy `http://127.0.0.1:1` that \
+                    `HTTPS_PROXY` names, then run `coppice resume ID`";
+    assert_eq!(hint(&env), expected);
+    env.unset("HTTPS_PROXY");
+    env.coppice(&["resume", &id]).succeeds();
+    env.wait_for(&id, "failed");
+    let expected = "the backend could not reach its service: check the network, then run `coppice resume ID`";
+    assert_eq!(hint(&env), expected);
+}

@@ -8,7 +8,8 @@ use tracing::info;
 use crate::api::event::{Live, Payload};
 use crate::api::session::{AskedQuestion, Status, TurnError, TurnState};
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::login;
+use crate::backend::{login, remedy};
+use crate::permission::Level;
 use crate::session::{Fact, Outcome, Rest, Session};
 use crate::store::{Change, Durability, StoreError, Write};
 use crate::tools::Planning;
@@ -168,6 +169,10 @@ impl Actor {
             (FailureKind::Auth, Some(spec)) => login::explain_auth_failure(failure, spec, &env),
             (FailureKind::Model, Some(spec)) if self.record.body.model.is_none() => {
                 login::explain_model_failure(failure, spec, &env)
+            }
+            // At `restricted`, a proxy of ours is in its place.
+            (FailureKind::Transport, Some(spec)) if turn.config.sandbox.level != Level::Restricted => {
+                remedy::explain_transport_failure(failure, &login::with_own(spec, &env))
             }
             _ => failure,
         };
