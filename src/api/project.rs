@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::error::{Error, ErrorKind};
+use super::request::Environment;
 
 /// Names a repository by a directory inside it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, ToSchema)]
@@ -186,6 +187,23 @@ pub struct BackendQuery {
     pub backend: Option<String>,
     #[serde(default)]
     #[param(inline)]
+    pub detail: Detail,
+}
+
+/// `POST /v1/models`: the backends as they are with an environment of the caller's, which may hold logins.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListModels {
+    /// With the settings of the repository that holds this directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// What the agents may see of the environment of whoever asks; none: the daemon's own.
+    #[serde(default)]
+    pub environment: Environment,
+    /// Only the backend of this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
+    #[serde(default)]
     pub detail: Detail,
 }
 

@@ -2,7 +2,7 @@
 
 use super::line::{Line, Tone, one_line, table};
 use super::{Context, Exit, Failure, Format};
-use crate::api::project::{Backend, BackendQuery, ListedBy, Model};
+use crate::api::project::{Backend, Detail, ListModels, ListedBy, Model};
 
 /// Lists the backends and their models, as `--model` takes them, with the levels that `--reasoning` takes.
 #[derive(Debug, clap::Args)]
@@ -21,10 +21,11 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let client = context.client().await?;
-    let query = BackendQuery { backend: args.backend, ..context.backends()? };
+    let (cwd, environment) = (Some(context.cwd()?), context.environment().await?);
+    let request = ListModels { cwd, environment, backend: args.backend, detail: Detail::Models };
     // Some agents take seconds to start.
     context.output.passing(&[Line::new().dim("asking the installed agents…")])?;
-    let backends = client.models(&query).await?.items;
+    let backends = client.list_models(&request).await?.items;
     match args.format.choice() {
         Format::Json => context.output.json(&backends)?,
         Format::Human => context.output.lines(&lines(&backends))?,

@@ -17,8 +17,8 @@ use crate::api::handoff::Handoff;
 use crate::api::import::{ImportRules, ImportServers, ListServers, RuleImport, ServerImport};
 use crate::api::permission::{Explanation, ListPlans, SavedPlan};
 use crate::api::project::{
-    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, MovedProject,
-    Place, Project, Relink, Relinked, SetConfig, Trust,
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, ListModels,
+    MovedProject, Place, Project, Relink, Relinked, SetConfig, Trust,
 };
 use crate::api::publish::{CreatePull, Pull, PullQuery, Push, Pushed, UpdatePull};
 use crate::api::request::{
@@ -271,6 +271,10 @@ impl Connection {
 
     pub async fn models(&self, query: &BackendQuery) -> Result<Page<Backend>, ClientError> {
         self.get("/v1/models", query).await
+    }
+
+    pub async fn list_models(&self, request: &ListModels) -> Result<Page<Backend>, ClientError> {
+        self.send(Method::POST, "/v1/models", request).await
     }
 
     pub async fn agents(&self, query: &AgentQuery) -> Result<AgentRoles, ClientError> {

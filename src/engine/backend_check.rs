@@ -6,7 +6,6 @@ use futures_util::future::join_all;
 use tokio::time::timeout;
 
 use crate::api::backend::{BackendCheck, BackendEntry, BackendFailure, BackendOrigin, CheckBackend};
-use crate::api::environment::FOR_DAEMON;
 use crate::api::error::Error;
 use crate::api::project::{BackendQuery, ConfigQuery};
 use crate::backend::event::{Command, Decision, Event, Started};
@@ -20,7 +19,6 @@ use super::Engine;
 use super::confine;
 use super::fault::Fault;
 use super::prepare::launch::Surroundings;
-use super::shared::drop_relative_search_paths;
 use super::utility::{close, launch_question, make_scratch, say};
 
 /// How long a trial may take as a whole.
@@ -67,18 +65,14 @@ impl Engine {
 
     /// Starts a backend in the sandbox, has it open a session, and sends the prompt if there is one.
     pub async fn check_backend(&self, request: CheckBackend) -> Result<BackendCheck, Error> {
-        let CheckBackend { name, cwd, mut environment, prompt } = request;
+        let CheckBackend { name, cwd, environment, prompt } = request;
         let config = self.config_at(ConfigQuery { cwd }).await?;
         let rows = known(&self.shared.settings.registry(&config), &config);
         let Some((spec, _)) = rows.iter().find(|(spec, _)| spec.name == name).cloned() else {
             let known = rows.into_iter().map(|(spec, _)| spec.name).collect();
             return Err(Fault::UnknownBackend { name, known }.into());
         };
-        FOR_DAEMON.iter().for_each(|name| drop(environment.remove(*name)));
-        drop_relative_search_paths(&mut environment);
-        if environment.is_empty() {
-            environment = self.shared.own_environment.clone();
-        }
+        let environment = self.accept_environment(environment);
         let mut trial = Trial::default();
         let outcome = self.try_backend(spec, &config, environment, prompt, &mut trial).await;
         let info = trial.started.as_ref().map(|started| started.info.clone()).unwrap_or_default();

@@ -2,8 +2,10 @@
 
 use futures_util::future::join_all;
 
+use crate::api::environment::FOR_DAEMON;
 use crate::api::error::Error;
-use crate::api::project::{Backend, BackendQuery, ConfigQuery, Detail, ListedBy, Model};
+use crate::api::project::{Backend, BackendQuery, ConfigQuery, Detail, ListModels, ListedBy, Model};
+use crate::api::request::Environment;
 use crate::backend::discovery::{self, Found, Surroundings, Verdict};
 use crate::backend::install;
 use crate::backend::login::{self, ModelSetting};
@@ -35,6 +37,14 @@ impl Engine {
         let BackendQuery { cwd, path, backend, detail } = query;
         let config = self.config_at(ConfigQuery { cwd }).await?;
         let env = self.surrounding_environment(path);
+        Ok(self.backend_views(&config, &env, backend.as_deref(), detail).await?)
+    }
+
+    /// The same, as they are with the caller's environment.
+    pub async fn list_backend_models(&self, request: ListModels) -> Result<Vec<Backend>, Error> {
+        let ListModels { cwd, environment, backend, detail } = request;
+        let config = self.config_at(ConfigQuery { cwd }).await?;
+        let env: Vec<_> = self.accept_environment(environment).into_iter().collect();
         Ok(self.backend_views(&config, &env, backend.as_deref(), detail).await?)
     }
 
@@ -87,6 +97,13 @@ impl Engine {
             }
             (Some(_) | None, Detail::Models | Detail::Programs) => List::Table,
         }
+    }
+
+    /// An environment that a client handed over, or the daemon's own in its place.
+    pub(super) fn accept_environment(&self, mut environment: Environment) -> Environment {
+        FOR_DAEMON.iter().for_each(|name| drop(environment.remove(*name)));
+        drop_relative_search_paths(&mut environment);
+        if environment.is_empty() { self.shared.own_environment.clone() } else { environment }
     }
 
     /// The daemon's own environment, with the `PATH` of whoever asks.

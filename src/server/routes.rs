@@ -93,6 +93,7 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         project::doctor,
         project::files,
         project::grant_trust,
+        project::list_models,
         project::models,
         project::moved,
         project::read,
@@ -202,7 +203,7 @@ pub(super) fn router(app: App) -> Router {
         // They start the programs that the caller's PATH names.
         .route("/v1/backends", get(project::backends))
         .route("/v1/backends/check", post(project::check_backend))
-        .route("/v1/models", get(project::models))
+        .route("/v1/models", get(project::models).post(project::list_models))
         .route("/v1/doctor", get(project::doctor))
         .route_layer(middleware::from_fn(person::only));
     open.merge(personal)

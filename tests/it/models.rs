@@ -138,6 +138,22 @@ fn a_model_of_the_users_settings_is_marked_and_follows_the_settings() {
     }
 }
 
+/// The daemon may have been started with other settings.
+#[test]
+fn settings_are_those_of_whoever_asks() {
+    let mut env = world();
+    configure(&env, "");
+    install(&env, "codex", &CODEX.replace("$HOME/.codex", "${CODEX_HOME:-$HOME/.codex}"));
+    configure_codex(&env, "model = \"mine\"\n");
+    let list = |env: &TestEnv| env.coppice(&["models", "--backend", "codex"]).exits(0).stdout;
+    assert!(list(&env).contains("  codex/mine    default, from your settings\n"), "{}", list(&env));
+    let other = env.path("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("config.toml"), "model = \"yours\"\n").unwrap();
+    env.set("CODEX_HOME", other.to_str().unwrap());
+    assert!(list(&env).contains("  codex/yours   default, from your settings\n"), "{}", list(&env));
+}
+
 #[test]
 fn doctor_tells_of_a_configuration_that_codex_refuses() {
     let env = world();

@@ -7,8 +7,8 @@ use crate::api::Page;
 use crate::api::backend::{BackendCheck, BackendEntry, CheckBackend};
 use crate::api::error::ErrorBody;
 use crate::api::project::{
-    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, MovedProject,
-    Place, Project, Relink, Relinked, SetConfig, Trust,
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, ListModels,
+    MovedProject, Place, Project, Relink, Relinked, SetConfig, Trust,
 };
 use crate::server::error::{Asked, Body};
 
@@ -91,6 +91,15 @@ pub(super) async fn set_config(State(app): State<App>, Body(set): Body<SetConfig
 )]
 pub(super) async fn models(State(app): State<App>, Asked(query): Asked<BackendQuery>) -> Reply<Page<Backend>> {
     reply(app.engine.backends(query).await.map(Page::whole))
+}
+
+/// Lists the backends and their models with the caller's environment: its logins and settings.
+#[utoipa::path(
+    post, path = "/v1/models", request_body = ListModels,
+    responses((status = 200, body = Page<Backend>), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn list_models(State(app): State<App>, Body(list): Body<ListModels>) -> Reply<Page<Backend>> {
+    reply(app.engine.list_backend_models(list).await.map(Page::whole))
 }
 
 /// Lists every backend that has a name: built in, configured, or a preset that can be added.

@@ -7,7 +7,7 @@ use crate::api::error::{Error, ErrorKind};
 use crate::api::event::{Event, RawEvent};
 use crate::api::import::{ImportState, ListServers};
 use crate::api::project::{
-    BackendQuery, ConfigQuery, ConfigScope, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, Place, Project,
+    ConfigQuery, ConfigScope, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, ListModels, Place, Project,
     SetConfig,
 };
 use crate::api::request::{
@@ -91,7 +91,7 @@ impl Desk {
                 Reply::Workflow { session, workflow }
             }
             Request::Files { session } => self.files(to, session).await?,
-            Request::Backends => Reply::Backends(to.models(&self.backends()).await?.items),
+            Request::Backends => Reply::Backends(to.list_models(&self.model_request()).await?.items),
             Request::ImportableServers => {
                 let found = to.importable_servers(&ListServers { cwd: Some(self.cwd.clone()) }).await?;
                 let ready = found.servers.iter().filter(|server| server.state == ImportState::Ready);
@@ -139,8 +139,8 @@ impl Desk {
         Place { cwd: self.cwd.clone() }
     }
 
-    fn backends(&self) -> BackendQuery {
-        BackendQuery { cwd: Some(self.cwd.clone()), path: self.path.clone(), ..BackendQuery::default() }
+    fn model_request(&self) -> ListModels {
+        ListModels { cwd: Some(self.cwd.clone()), environment: self.environment(), ..ListModels::default() }
     }
 
     async fn files(&self, to: &Connection, session: Option<String>) -> Result<Reply, ClientError> {
