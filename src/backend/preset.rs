@@ -39,7 +39,14 @@ const PRESETS: &[Preset] = &[
     Preset {
         name: "opencode",
         command: &["opencode", "acp"],
-        env: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+        env: &[
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+            // Without rules of its user it asks about nothing. Questions of agents inside of it reach nobody.
+            (
+                "OPENCODE_PERMISSION",
+                r#"{"bash":"ask","edit":"ask","read":"ask","webfetch":"ask","websearch":"ask","codesearch":"ask","task":"deny"}"#,
+            ),
+        ],
         state: &[
             // Commands of the agent see the same variable, so the toolchains stay where they are looked for.
             State {

@@ -26,8 +26,7 @@ const OPENCODE: Home = Home {
         let options = json!({"baseURL": format!("{url}/v1"), "apiKey": "key-of-opencode"});
         let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "Scripted", "options": options,
             "models": {"heron": {"name": "Heron"}}});
-        let config =
-            json!({"provider": {"scripted": provider}, "model": "scripted/heron", "permission": {"bash": "ask"}});
+        let config = json!({"provider": {"scripted": provider}, "model": "scripted/heron", "permission": "allow"});
         stage.settle(".config/opencode/opencode.json", &config.to_string());
     },
 };
