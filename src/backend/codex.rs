@@ -86,6 +86,12 @@ pub(crate) fn find_model_setting(env: &[(String, String)]) -> Option<ModelSettin
     ModelSetting::of_file(config.get("model").and_then(|model| model.as_str()), "model", &config_file(env)?)
 }
 
+/// Whether the user's configuration chooses a provider of models; reads a file.
+pub(crate) fn names_provider(env: &[(String, String)]) -> bool {
+    let config = read_in_home(env, CONFIG).parse::<DocumentMut>();
+    config.is_ok_and(|config| config.get("model_provider").is_some())
+}
+
 /// Where the user's configuration is.
 pub(crate) fn config_file(env: &[(String, String)]) -> Option<PathBuf> {
     environment::home(env).path().map(|home| home.join(CONFIG))

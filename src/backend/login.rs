@@ -6,7 +6,8 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::backend::failure::Failure;
-use crate::backend::remedy::value;
+use crate::backend::hosts::model_hosts;
+use crate::backend::remedy::{LoginRemedy, value};
 use crate::backend::spec::{Spec, Transport};
 use crate::backend::{claude, codex, gemini};
 
@@ -113,6 +114,20 @@ pub(crate) fn find_model_setting(spec: &Spec, env: &[(String, String)]) -> Optio
         Transport::Gemini => gemini::find_model_setting(&env),
         Transport::Acp => None,
     }
+}
+
+/// Whether a program's list of models is that of the service it asks: not where the user leads it to another service, or
+/// settings choose a model by themselves. Reads files.
+pub(crate) fn lists_whole_service(spec: &Spec, env: &[(String, String)]) -> bool {
+    let env = with_own(spec, env);
+    let is_led_elsewhere = model_hosts(spec, &env) != spec.hosts || LoginRemedy::of_cloud(&env).is_some();
+    let lists_all = match spec.transport {
+        // It takes short names and older models that it does not list.
+        Transport::Claude => false,
+        Transport::Codex => !codex::names_provider(&env),
+        Transport::Gemini | Transport::Acp => true,
+    };
+    lists_all && !is_led_elsewhere && find_model_setting(spec, &env).is_none()
 }
 
 /// A model that was refused, in the light of the settings that name it.

@@ -62,9 +62,13 @@ pub(super) fn route<'a>(
     choose(config, registry, installed, Some(wanted)).map_err(|_| {
         let here = registry.offered().filter(|spec| installed(spec));
         let models = here.flat_map(|spec| spec.models.known.iter().map(|known| known.id.clone()).collect::<Vec<_>>());
-        let models = models.collect::<Vec<_>>().join(", ");
-        format!("unknown model \"{wanted}\" for spawn_agent. Available models: {models}")
+        unknown_child_model(wanted, &models.collect::<Vec<_>>())
     })
+}
+
+/// What the caller of a child reads about a model that is not there.
+pub(super) fn unknown_child_model(wanted: &str, known: &[String]) -> String {
+    format!("unknown model \"{wanted}\" for spawn_agent. Available models: {}", known.join(", "))
 }
 
 /// The level that a call for a child names, or what its caller reads instead. `none` leaves it to the model.

@@ -28,7 +28,7 @@ use super::agents::{self, Ground, Picked};
 use super::choice::{self, Chosen, Wish, resolve_reasoning};
 use super::fault::Fault;
 use super::image::Picture;
-use super::listed_model::qualify_model;
+use super::listed_model::{qualify_model, require_listed};
 use super::record::{AgentRecord, BaseRecord, Body, EngineRecord, PromptBody, Record, Switch, json};
 use super::settings::hex;
 use super::shared::{Shared, event};
@@ -121,7 +121,13 @@ pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Resul
         Some(model) => Some(qualify_model(shared, &settings.config, &registry, &installed, &env, model).await?),
         None => None,
     };
-    let Routed { chosen, warning } = route(&settings.config, &registry, &installed, model.as_deref(), &picked)?;
+    let routed = route(&settings.config, &registry, &installed, model.as_deref(), &picked)?;
+    let routed = match &model {
+        // It is checked already.
+        Some(_) => routed,
+        None => keep_listed(shared, &settings.config, routed, &picked, &env).await?,
+    };
+    let Routed { chosen, warning } = routed;
     let Chosen { spec: backend, model } = match chosen {
         Some(chosen) => chosen,
         None => choice::choose(&settings.config, &registry, &installed, None)?,
@@ -366,11 +372,33 @@ fn route<'a>(
         (None, Some(name)) => (name, &picked.id),
         (None, None) => return Ok(Routed { chosen: None, warning: None }),
     };
-    match (choice::choose(config, registry, installed, Some(name)), config.delegation.models) {
-        (Ok(chosen), _) => Ok(Routed::plain(chosen)),
-        (Err(fault), Models::Strict) => Err(Fault::AgentModel { agent: agent.clone(), reason: fault.to_string() }),
-        (Err(fault), Models::Inherit) => {
-            let warning = format!("agent `{agent}` wants the model `{name}` and works without it: {fault}");
+    match choice::choose(config, registry, installed, Some(name)) {
+        Ok(chosen) => Ok(Routed::plain(chosen)),
+        Err(fault) => do_without(config, agent, name, &fault),
+    }
+}
+
+/// The same, without a model of the agent's file that its backend does not list.
+async fn keep_listed<'a>(
+    shared: &Shared,
+    config: &Config,
+    routed: Routed<'a>,
+    picked: &Picked,
+    env: &Environment,
+) -> Result<Routed<'a>, Fault> {
+    let (Some(chosen), Some(name)) = (&routed.chosen, &picked.model) else { return Ok(routed) };
+    match require_listed(shared, config, chosen, env).await {
+        Ok(()) => Ok(routed),
+        Err(fault) => do_without(config, &picked.id, name, &fault),
+    }
+}
+
+/// What becomes of a session whose agent wants a model that is not there.
+fn do_without<'a>(config: &Config, agent: &str, model: &str, fault: &Fault) -> Result<Routed<'a>, Fault> {
+    match config.delegation.models {
+        Models::Strict => Err(Fault::AgentModel { agent: agent.to_owned(), reason: fault.to_string() }),
+        Models::Inherit => {
+            let warning = format!("agent `{agent}` wants the model `{model}` and works without it: {fault}");
             Ok(Routed { chosen: None, warning: Some(warning) })
         }
     }

@@ -305,9 +305,13 @@ impl Fault {
                 text("`coppice list --removed` and `coppice list --all` show what can be restored")
             }
             Fault::EmptyPrompt => text("say what the agent is to do"),
-            Fault::UnknownBackend { .. } | Fault::UnknownModel { .. } | Fault::NoLevel { .. } => {
-                text("`coppice models` shows what can be used")
-            }
+            Fault::UnknownModel { backend, model, known } => Some(match nearest(model, known) {
+                Some(meant) => {
+                    format!("did you mean `--model {backend}/{meant}`? `coppice models` shows what can be used")
+                }
+                None => "`coppice models` shows what can be used".to_owned(),
+            }),
+            Fault::UnknownBackend { .. } | Fault::NoLevel { .. } => text("`coppice models` shows what can be used"),
             Fault::AmbiguousModel { model, backends } => {
                 backends.first().map(|backend| format!("name the backend too: `--model {backend}/{model}`"))
             }
@@ -438,6 +442,12 @@ impl Fault {
             | Fault::Lost(_) => None,
         }
     }
+}
+
+/// The name that was probably meant.
+fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
+    let likeness = |known: &String| strsim::normalized_damerau_levenshtein(known, name);
+    known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).filter(|best| likeness(best) > 0.6)
 }
 
 /// The end of a hook's output, where the reason is.

@@ -10,6 +10,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::env::TestEnv;
+use crate::script::call;
 
 /// A program that speaks the protocol of agents.
 const AGENT: &str = env!("CARGO_BIN_EXE_coppice");
@@ -96,7 +97,8 @@ fn an_unknown_backend_is_refused() {
     assert!(refusal.contains("no backend is called `nobody`"), "{refusal}");
 }
 
-/// Speaks as much of Codex as a list of models takes. Its configuration is good if its first line names a model.
+/// Speaks as much of Codex as a list of models takes. Its configuration is good if its first line names a model, or is
+/// `# none`.
 const CODEX: &str = r#"
 case $1 in --version) echo codex-cli 0.166.0; exit;; esac
 read -r config < "$HOME/.codex/config.toml"
@@ -109,6 +111,7 @@ while read -r line; do
     case "$line/$config" in
     *'"method":"initialize"'*) answer '"result":{}';;
     *'"method":"config/read"'*'/model = '*) answer "\"result\":{\"config\":{\"model\":\"${model%?}\"}}";;
+    *'"method":"config/read"'*'/# none') answer '"result":{"config":{}}';;
     *'"method":"config/read"'*) refuse 'invalid configuration';;
     *'"method":"model/list"'*) answer '"result":{"data":[{"id":"listed"}]}';;
     *'"method":"thread/start"'*) refuse 'failed to load configuration: Model provider `teem` not found';;
@@ -152,6 +155,33 @@ fn settings_are_those_of_whoever_asks() {
     fs::write(other.join("config.toml"), "model = \"yours\"\n").unwrap();
     env.set("CODEX_HOME", other.to_str().unwrap());
     assert!(list(&env).contains("  codex/yours   default, from your settings\n"), "{}", list(&env));
+}
+
+#[test]
+fn a_model_that_its_agent_does_not_list_is_refused_when_it_is_named() {
+    let mut env = world();
+    configure(&env, "[delegation]\nfacade = \"spawn_agent\"\n");
+    install(&env, "codex", CODEX);
+    configure_codex(&env, "# none\n");
+    let refused = env.coppice(&["new", "--draft", "--model", "codex/listd", "hi"]).exits(2).stderr;
+    assert!(refused.starts_with("error: backend `codex` has no model `listd`; it has listed, gpt-"), "{refused}");
+    assert!(refused.contains("hint: did you mean `--model codex/listed`? `coppice models` shows"), "{refused}");
+    let draft = |env: &TestEnv, model: &str| env.json(&["new", "--draft", "--model", model, "hi"])["model"].clone();
+    assert_eq!(draft(&env, "codex/listed"), "listed");
+    let spawn = json!({ "message": "x", "agent_type": "general", "model": "codex/listd" });
+    let id = env.create_with(&["--model", "demo", "--agent", "engineer"], &call("spawn_agent", &spawn));
+    env.wait_for(&id, "ready");
+    let answer = env.last_answer(&id);
+    let expected = "error: unknown model \"codex/listd\" for spawn_agent. Available models: listed, gpt-";
+    assert!(answer.starts_with(expected), "{answer}");
+    let refused = env.coppice(&["send", &id, "--model", "codex/listd", "go on"]).exits(2).stderr;
+    assert!(refused.contains("has no model `listd`"), "{refused}");
+    // A list is not whole where the user's settings lead elsewhere.
+    configure_codex(&env, "model = \"mine\"\n");
+    assert_eq!(draft(&env, "codex/unlisted"), "unlisted");
+    configure_codex(&env, "# none\n");
+    env.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
+    assert_eq!(draft(&env, "codex/unlisted"), "unlisted");
 }
 
 #[test]

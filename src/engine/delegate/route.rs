@@ -11,6 +11,8 @@ use crate::config::family::Models;
 use crate::git::Repo;
 
 use super::super::choice::{self, Chosen};
+use super::super::fault::Fault;
+use super::super::listed_model::require_listed;
 use super::super::prepare;
 use super::super::record::EngineRecord;
 use super::super::shared::Shared;
@@ -37,7 +39,35 @@ pub(super) async fn route(
     let environment = prepare::environment(shared, &wish.parent);
     let path = environment.get("PATH").map(std::ffi::OsString::from);
     let installed = |spec: &Spec| spec::resolve(spec, path.as_deref(), &shared.neutral_dir()).is_ok();
-    decide(&settings.config, &registry, &installed, selected, parent)
+    let config = &settings.config;
+    let routed = decide(config, &registry, &installed, selected, parent)?;
+    let (Some(own), None) = (own_model(selected), &routed.warning) else { return Ok(routed) };
+    let Some(spec) = registry.get(&routed.engine.backend) else { return Ok(routed) };
+    let chosen = Chosen { spec, model: routed.engine.model.clone() };
+    let Err(fault) = require_listed(shared, config, &chosen, &environment).await else { return Ok(routed) };
+    match (own.by, fault) {
+        (By::Call, Fault::UnknownModel { known, .. }) => Err(choice::unknown_child_model(own.value, &known)),
+        (By::Call | By::Persona | By::Role | By::Inherited, fault) => {
+            let warning = do_without(config, &selected.definition.id, fault)?;
+            let inherited = Selected { model: None, ..*selected };
+            let routed = decide(config, &registry, &installed, &inherited, parent)?;
+            Ok(Routed { warning: Some(warning), ..routed })
+        }
+    }
+}
+
+/// The model that the child does not take over from its parent.
+fn own_model<'a>(selected: &Selected<'a>) -> Option<Choice<'a>> {
+    let own = selected.model.filter(|choice| choice.by != By::Inherited);
+    own.filter(|choice| !choice.value.eq_ignore_ascii_case("inherit"))
+}
+
+/// The warning about a model that is not there, or the refusal where the configuration is strict.
+fn do_without(config: &Config, agent: &str, fault: Fault) -> Result<String, String> {
+    match config.delegation.models {
+        Models::Strict => Err(text(fault)),
+        Models::Inherit => Ok(format!("agent `{agent}` works with its parent's model: {}", text(fault))),
+    }
 }
 
 fn decide(
@@ -48,17 +78,15 @@ fn decide(
     parent: &EngineRecord,
 ) -> Result<Routed, String> {
     let agent = &selected.definition.id;
-    let own = selected.model.filter(|choice| choice.by != By::Inherited);
     let mut warning = None;
-    let chosen = match own.filter(|choice| !choice.value.eq_ignore_ascii_case("inherit")) {
+    let chosen = match own_model(selected) {
         None => None,
         Some(Choice { value, by: By::Call }) => Some(choice::route(config, registry, installed, value)?),
         Some(Choice { value, by: By::Persona | By::Role | By::Inherited }) => {
-            match (choice::choose(config, registry, installed, Some(value)), config.delegation.models) {
-                (Ok(chosen), _) => Some(chosen),
-                (Err(fault), Models::Strict) => return Err(text(fault)),
-                (Err(fault), Models::Inherit) => {
-                    warning = Some(format!("agent `{agent}` works with its parent's model: {}", text(fault)));
+            match choice::choose(config, registry, installed, Some(value)) {
+                Ok(chosen) => Some(chosen),
+                Err(fault) => {
+                    warning = Some(do_without(config, agent, fault)?);
                     None
                 }
             }
