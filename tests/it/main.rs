@@ -27,6 +27,7 @@ mod events;
 mod external;
 mod family;
 mod github;
+mod hints;
 mod history;
 mod hostile_shell;
 mod http;

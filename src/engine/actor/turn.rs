@@ -127,6 +127,12 @@ impl TurnRun {
             None => "the backend ended the turn without a response".to_owned(),
         };
         let failure = explain(self.failure.clone().unwrap_or_else(|| Failure::new(FailureKind::Protocol, said)));
+        let failure = match &self.raw {
+            None if failure.hint == FailureKind::Protocol.hint() => {
+                failure.with_hint("run `coppice resume` to send the prompt again")
+            }
+            Some(_) | None => failure,
+        };
         // A backend does not know whose it is; a hint that can be pasted does.
         let hint = ["resume", "show --raw"].iter().fold(failure.hint, |hint, command| {
             hint.replace(&format!("`coppice {command}`"), &format!("`coppice {command} {id}`"))
