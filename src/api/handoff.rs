@@ -27,6 +27,9 @@ pub struct Handoff {
     /// The child's final answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assistant_text: Option<String>,
+    /// The plan that the child handed over with a `question` of the purpose `planner_save_plan`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -139,6 +139,7 @@ async fn delegate(shared: &Arc<Shared>, caller: &Caller, order: &Order, line: &L
     let ended = wait::until_final(shared, &made.handoff_id, hold, &caller.cancel).await?;
     let ended = bring_home(shared, caller, ended).await;
     if ended.child_agent_id == workflow::PLANNER
+        && ended.plan.is_some()
         && ended.status == HandoffStatus::Completed
         && caller.config.workflow.planner_approval == PlannerApproval::Person
     {

@@ -199,7 +199,7 @@ pub(super) fn report<'a>(handoff: &'a Handoff, files: Option<&'a str>) -> Report
         agent: &handoff.child_agent_id,
         label: &handoff.label,
         status: core_status(handoff.status),
-        text: handoff.assistant_text.as_deref(),
+        text: handoff.plan.as_deref().or(handoff.assistant_text.as_deref()),
         error: handoff.error.as_deref(),
         files,
     }

@@ -206,7 +206,8 @@ fn review_order(config: &Config) -> Order {
 
 /// The plan that a child brought.
 pub(super) fn plan_of(handoff: &Handoff) -> Plan {
-    let markdown = handoff.assistant_text.as_deref().unwrap_or_default();
+    // A planner of an older version hands its plan over as its answer.
+    let markdown = handoff.plan.as_deref().or(handoff.assistant_text.as_deref()).unwrap_or_default();
     let source = PlanSource::Handoff(handoff.handoff_id.clone());
     Plan::new(format!("p_{}", handoff.child_session_id), markdown, &handoff.label, source)
 }

@@ -181,6 +181,7 @@ pub(crate) fn handoff() -> Handoff {
         depth: 1,
         background: false,
         assistant_text: None,
+        plan: None,
         error: None,
         pending_permission: None,
         pending_question: None,

@@ -284,7 +284,7 @@ pub(super) struct Question {
     /// Whether several options may be chosen.
     #[schemars(extend("default" = false))]
     pub(super) multiple: Option<bool>,
-    /// What the question is for. `planner_save_plan` ends a plan that you have shown in full.
+    /// What the question is for. `planner_save_plan` hands over the plan that you have just shown in full.
     pub(super) purpose: Option<String>,
 }
 

@@ -63,7 +63,7 @@ impl Plan {
         let wish = wish.unwrap_or("No more was said: find its weakest parts yourself and improve them.");
         format!(
             "A person has read the plan below and wants it revised:\n\n{wish}\n\nShow the whole revised plan, not only \
-             what changes. Then ask again what should happen with it.\n\n# Plan: {}\n\n{}",
+             what changes. Then call `question` with the purpose `planner_save_plan` again.\n\n# Plan: {}\n\n{}",
             self.title, self.markdown
         )
     }

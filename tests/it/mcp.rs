@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::env::{Running, TestEnv};
 use crate::script::{ask, ask_to_run, delegate, hang, say, steps, write};
+use crate::workflow::plan;
 
 /// A client of the server.
 struct Client {
@@ -201,7 +202,7 @@ fn decisions_stay_with_the_person() {
 fn what_happens_with_a_plan_is_a_decision_too() {
     let env = TestEnv::new();
     let mut client = Client::new(&env);
-    let prompts = [("planner", say("# Do it")), ("engineer", delegate("planner", &say("# Do it")))];
+    let prompts = [("planner", plan("Do it", "x")), ("engineer", delegate("planner", &plan("Do it", "x")))];
     let ids = prompts.map(|(agent, prompt)| {
         let (_, session) = client.done("new", json!({"prompt": prompt, "model": "demo", "agent": agent}));
         session["id"].clone()

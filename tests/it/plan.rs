@@ -9,11 +9,13 @@ use crate::delegate::{child, children, handoff, handoffs, parent, wait_for_hando
 use crate::env::TestEnv;
 use crate::script::{call, delegate, hang, question, say, steps};
 use crate::tape;
+use crate::workflow::plan;
 
 /// A planner of its own that has shown a plan.
 #[track_caller]
 fn planned(env: &TestEnv) -> String {
-    let id = env.create_with(&["--model", "demo", "--agent", "planner", "--title", "Tidy up"], &say("# First this"));
+    let id =
+        env.create_with(&["--model", "demo", "--agent", "planner", "--title", "Tidy up"], &plan("First this", "x"));
     env.wait_for(&id, "asking");
     id
 }
@@ -21,7 +23,8 @@ fn planned(env: &TestEnv) -> String {
 /// A session that waits for a decision about its child's plan.
 #[track_caller]
 fn handed(env: &TestEnv, options: &[&str]) -> String {
-    let id = env.create_with(&[options, &["--title", "Tidy up"]].concat(), &delegate("planner", &say("# First this")));
+    let id =
+        env.create_with(&[options, &["--title", "Tidy up"]].concat(), &delegate("planner", &plan("First this", "x")));
     env.wait_for(&id, "asking");
     id
 }
@@ -87,7 +90,10 @@ fn r94_a_plan_that_cannot_be_saved_is_still_to_be_decided() {
         fs::remove_file(tree.join(".coppice/plans")).unwrap();
         env.coppice(&["answer", &id, "Save plan"]).succeeds();
         env.wait_for(&id, "ready");
-        assert_eq!(fs::read_to_string(tree.join(".coppice/plans/tidy-up-plan.md")).unwrap(), "# First this\n");
+        assert_eq!(
+            fs::read_to_string(tree.join(".coppice/plans/tidy-up-plan.md")).unwrap(),
+            "# First this\n\n1. Do it.\n\n@answer x\n"
+        );
         assert_eq!((count(&env, &id, "question_answered"), decision(&env, &id)), (1, json!("save")));
     }
 }
@@ -118,7 +124,7 @@ fn r95_a_decision_after_a_restart_is_carried_out_and_told() {
     let seen = env.events(&id).last().unwrap()["seq"].as_u64().unwrap();
     env.coppice(&["answer", &id, "Save plan"]).succeeds();
     let saved = env.worktree(&id).join(".coppice/plans/tidy-up-plan.md");
-    assert_eq!(fs::read_to_string(saved).unwrap(), "# First this\n");
+    assert_eq!(fs::read_to_string(saved).unwrap(), "# First this\n\n1. Do it.\n\n@answer x\n");
     let told = env.wait_for_event(&id, "workflow_updated", seen);
     assert_eq!(told["workflow"]["plan"]["decision"], "save", "{told:#}");
     // The scripted agent does what its prompt says once more, so it asks again.
@@ -197,7 +203,7 @@ fn the_planner_of_a_background_child_asks_nobody() {
     let agent = |kind: &str, script: &str, background: bool| {
         call("Agent", &json!({ "subagent_type": kind, "prompt": script, "run_in_background": background }))
     };
-    let id = parent(&env, &agent("orchestrator", &agent("planner", &say("# First this"), false), true));
+    let id = parent(&env, &agent("orchestrator", &agent("planner", &plan("First this", "x"), false), true));
     wait_for_handoffs(&env, &id, "completed", 1);
     let said = handoff(&env, &id)["assistant_text"].as_str().unwrap().to_owned();
     assert!(said.contains("# First this") && said.contains("Nobody is there to decide about the plan"), "{said}");

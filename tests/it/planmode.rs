@@ -10,6 +10,7 @@ use crate::env::TestEnv;
 use crate::http;
 use crate::plan::{count, decision, open};
 use crate::script::{call, hang, run, say, steps, wait_for_file};
+use crate::workflow;
 
 /// A daemon whose sessions begin in plan mode.
 fn planning() -> TestEnv {
@@ -269,7 +270,7 @@ fn r93_a_planner_says_its_plan_and_nobody_applies_it_in_plan_mode() {
     for (answer, posture) in [("A", Some("edits")), ("Apply plan", None)] {
         let id = env.create_with(
             &["--model", "demo", "--agent", "planner"],
-            &steps(&["@tools".to_owned(), say("# First this")]),
+            &steps(&["@tools".to_owned(), workflow::plan("First this", "x")]),
         );
         env.wait_for(&id, "asking");
         assert!(!env.last_answer(&id).contains("exit_plan_mode"));

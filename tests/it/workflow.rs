@@ -26,7 +26,7 @@ fn done(name: &str) -> String {
 }
 
 /// A plan, shown and handed over. Whoever is told to carry it out ends with this answer.
-fn plan(title: &str, answer: &str) -> String {
+pub(crate) fn plan(title: &str, answer: &str) -> String {
     let ends = json!({ "question": "Done?", "options": ["Save plan", "Stop"], "purpose": "planner_save_plan" });
     steps(&[format!("@say <<END\n# {title}\n\n1. Do it.\n\n@answer {answer}\nEND"), call("question", &ends)])
 }
@@ -73,9 +73,9 @@ fn r94_a_person_saves_a_plan_and_no_model_is_asked() {
 #[test]
 fn r94_a_plan_is_revised_by_the_planner_and_applied_by_an_engineer() {
     let env = TestEnv::new();
-    let id = planned(&env, &plan("First", "# Second"));
+    let second = plan("Second", "x").replace("END", "SECOND");
+    let id = planned(&env, &plan("First", "x").replace("@answer x", &second));
     env.coppice(&["answer", &id, "Revise plan: shorter"]).succeeds();
-    // The answer of a planner that hands nothing over is its plan.
     env.wait_for(&id, "asking");
     let kept = workflow(&env, &id)["plan"].clone();
     assert_eq!(
@@ -109,7 +109,9 @@ fn r94_a_plan_that_is_stopped_is_neither_saved_nor_applied() {
     let ends = |options: Value| {
         call("question", &json!({ "question": "Done?", "options": options, "purpose": "planner_save_plan" }))
     };
-    let id = planned(&env, &steps(&[ends(json!(["a", "b"])), "@say # Shown".to_owned(), ends(json!(["a"])), say("x")]));
+    let script = steps(&[ends(json!(["a", "b"])), "@say # Shown".to_owned(), ends(json!(["a"])), say("x")]);
+    let id = env.create_with(&["--model", "demo", "--agent", "planner"], &script);
+    env.wait_for(&id, "ready");
     let outputs: Vec<_> =
         env.events(&id).iter().filter_map(|event| event["output"].as_str().map(str::to_owned)).collect();
     assert_eq!(
@@ -121,14 +123,27 @@ fn r94_a_plan_that_is_stopped_is_neither_saved_nor_applied() {
         ]
     );
     env.configure("[workflow]\nplanner_approval = false");
-    let id = env.create_with(&["--model", "demo", "--agent", "planner"], &say("# A plan"));
+    let id = env.create_with(&["--model", "demo", "--agent", "planner"], &plan("A plan", "x"));
     env.wait_for(&id, "ready");
+}
+
+#[test]
+fn an_answer_of_a_planner_that_hands_no_plan_over_is_an_answer() {
+    let env = TestEnv::new();
+    let id = env.create_with(&["--model", "demo", "--agent", "planner"], &say("# Where auth is\n\nIn `src/auth.rs`."));
+    env.wait_for(&id, "ready");
+    assert_eq!((&env.session(&id)["questions"], &workflow(&env, &id)["plan"]), (&json!([]), &Value::Null));
+    // Nor does it hold up whoever asked.
+    let (id, answer) = played(&env, &delegate("planner", &say("In `src/auth.rs`.")));
+    let told = record(&answer);
+    assert_eq!((&told["assistant_text"], &told["plan"]), (&json!("In `src/auth.rs`."), &Value::Null));
+    assert_eq!(workflow(&env, &id)["plan"], Value::Null);
 }
 
 #[test]
 fn r95_the_plan_of_a_delegated_planner_is_decided_about_at_its_parent() {
     let env = TestEnv::new();
-    let id = parent(&env, &delegate("planner", &steps(&[plan("Rewrite it", "x"), say("# Rewrite it")])));
+    let id = parent(&env, &delegate("planner", &steps(&[plan("Rewrite it", "x"), say("It is short.")])));
     env.wait_for(&id, "asking");
     let child = child(&env, &id);
     assert_eq!(env.status(&child), "ready");
@@ -140,10 +155,9 @@ fn r95_the_plan_of_a_delegated_planner_is_decided_about_at_its_parent() {
     env.wait_for(&id, "ready");
     let answer = env.last_answer(&id);
     let (told, decision) = answer.split_once("\n\n").unwrap();
-    assert_eq!(
-        (&record(told)["status"], decision),
-        (&json!("completed"), "The user wants the plan applied. Carry it out.")
-    );
+    let told = record(told);
+    assert_eq!((&told["status"], decision), (&json!("completed"), "The user wants the plan applied. Carry it out."));
+    assert!(told["plan"].as_str().unwrap().starts_with("# Rewrite it\n"), "{told:#}");
     assert_eq!(agents(&env, &id), ["engineer"]);
     let kept = workflow(&env, &id)["plan"].clone();
     assert_eq!((&kept["decision"], &kept["source"]), (&json!("apply"), &handoff(&env, &id)["handoff_id"]));

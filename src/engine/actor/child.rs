@@ -58,6 +58,7 @@ impl Actor {
         };
         let answer = turn.response.as_ref().map(|response| response.answer.clone());
         handoff.assistant_text = answer.or_else(|| turn.said.clone());
+        handoff.plan = turn.plan.clone();
         if let Some(response) = turn.response.as_ref().map(view::response) {
             handoff.questions = response.questions;
             handoff.summary = response.summary.or(handoff.summary.take());

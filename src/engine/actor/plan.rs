@@ -64,7 +64,8 @@ impl Actor {
         self.answer_call(request, outcome.map(Answer::from)).await;
     }
 
-    /// The plan that the turn ends with, if a person is to decide about one.
+    /// The plan that the turn has handed over, if a person is to decide about one. Any other answer of a planner is just an
+    /// answer.
     pub(super) fn finished_plan(&self, turn: &TurnRun) -> Option<Plan> {
         let response = turn.response.as_ref()?;
         let is_planner = turn.role.as_ref().is_some_and(|role| role.id == workflow::PLANNER);
@@ -72,10 +73,7 @@ impl Actor {
         if !is_planner || !asks || self.record.body.child.is_some() || !response.questions.is_empty() {
             return None;
         }
-        let text = turn.plan.as_deref().unwrap_or(&response.answer);
-        if text.trim().is_empty() {
-            return None;
-        }
+        let text = turn.plan.as_deref()?;
         let id = format!("p_{}-{}", self.id, turn.number);
         Some(Plan::new(id, text, &turn.task.text, PlanSource::Turn(turn.number)))
     }

@@ -24,11 +24,12 @@ const NOBODY: &str =
 impl Actor {
     /// The model asks a person and waits for the answer.
     pub(super) async fn question_called(&mut self, request: String, question: Question, arguments: &Value) {
-        if self.asks_nobody() {
-            return self.answer_call(request, Err(NOBODY.to_owned())).await;
-        }
+        // The end of the turn hands a plan over; nobody is asked before that.
         if question.purpose.as_deref() == Some(crate::workflow::SAVE_PLAN) {
             return self.plan_shown(request, &question).await;
+        }
+        if self.asks_nobody() {
+            return self.answer_call(request, Err(NOBODY.to_owned())).await;
         }
         // Any other purpose is the model's own word and means nothing here.
         let Question { text, options, choice, purpose: _ } = question;

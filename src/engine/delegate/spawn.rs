@@ -209,6 +209,7 @@ async fn make(
         depth: record.depth,
         background: hold == Hold::Background,
         assistant_text: None,
+        plan: None,
         error: None,
         pending_permission: None,
         pending_question: None,

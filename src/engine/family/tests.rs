@@ -103,6 +103,7 @@ fn handoff(child: &Record, status: HandoffStatus) -> Change {
         depth: made.depth,
         background: made.hold == ChildHold::Background,
         assistant_text: None,
+        plan: None,
         error: None,
         pending_permission: None,
         pending_question: None,
