@@ -65,6 +65,8 @@ pub struct Context<'a> {
     /// Whether the agent's surface holds a tool, asked by its canonical name: `delegate` for every façade, `todo` for
     /// `todo_write`, the tool's own name otherwise.
     pub has: &'a dyn Fn(&str) -> bool,
+    /// Whether the agent's file lists a tool, asked by the same name.
+    pub names: &'a dyn Fn(&str) -> bool,
     pub facade: Facade,
     /// Those that work can be handed to, in the order in which a model reads them.
     pub agents: &'a [Offer],
@@ -76,6 +78,14 @@ pub struct Context<'a> {
     /// Whether it may change anything at all.
     pub access: Access,
     pub mutations: Mutations,
+    pub shell: Shell,
+}
+
+/// Whether the agent runs commands with a tool of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shell {
+    Own,
+    Absent,
 }
 
 /// Whether agents are served the tools that change history and GitHub.

@@ -22,6 +22,8 @@ pub struct Surface {
     pub tools: BTreeSet<String>,
     /// Tools of external servers, as `mcp:SERVER:TOOL`.
     pub mcp: BTreeSet<String>,
+    /// Those of our own that the agent's file lists, and does not just leave in.
+    pub named: BTreeSet<String>,
     /// What the author of the file should know.
     pub warnings: Vec<String>,
 }
@@ -45,7 +47,8 @@ pub fn resolve(agent: &Definition, available: &[&str], mcp_tools: &[String]) -> 
     };
     tools.retain(is_held);
     mcp.retain(is_held);
-    Surface { tools, mcp, warnings }
+    let named = if agent.tools.allow.is_some() { tools.clone() } else { BTreeSet::new() };
+    Surface { tools, mcp, named, warnings }
 }
 
 impl Surface {

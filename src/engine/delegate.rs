@@ -5,6 +5,7 @@
 
 mod family;
 mod resume;
+mod reviewed_work;
 mod route;
 mod spawn;
 mod wait;

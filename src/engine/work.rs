@@ -25,6 +25,7 @@ use super::shared::Shared;
 
 pub(super) use code::Languages;
 pub(super) use consent::{Allowed, Consent, Wider};
+pub(super) use history::describe_patch;
 
 /// What the work of one turn shares; it ends with the turn.
 #[derive(Default)]

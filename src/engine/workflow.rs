@@ -29,7 +29,8 @@ use super::shared::{Shared, event};
 
 /// The agent whose finished plans a person decides about.
 pub(super) const PLANNER: &str = "planner";
-const REVIEWER: &str = "reviewer";
+/// The agent that is told what it reviews.
+pub(super) const REVIEWER: &str = "reviewer";
 
 /// The session whose list a session works on.
 pub(super) fn root(record: &Record) -> SessionId {
@@ -163,6 +164,7 @@ async fn start_review(shared: &Arc<Shared>, wish: Wish) -> Result<(), String> {
         return Ok(());
     }
     let asked = handoff::of_parent(shared, parent.id).await.map_err(delegate::text)?;
+    let wish = Wish { context: Some(format!("The tasks of the session:\n{}", tasks(&workflow).text())), ..wish };
     // A child that is made while the daemon drains cannot begin.
     if is_reviewed(&asked) || shared.slots.is_draining() {
         return Ok(());
@@ -190,8 +192,8 @@ fn review_order(config: &Config) -> Order {
         facade: Facade::Delegate,
         agent: REVIEWER.to_owned(),
         persona: None,
-        prompt: "All tasks of this session are completed. Review what was done for each task that has no review yet, \
-                 against the work tree as it is, and record an outcome for each with `task_review`."
+        prompt: "All tasks of this session are completed. Review what was done for each task that has no review yet: \
+                 the changes above against what was asked for. Record an outcome for each task with `task_review`."
             .to_owned(),
         context: None,
         label: "Review of the completed tasks".to_owned(),

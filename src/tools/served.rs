@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::survey::{Family, Missing};
 use super::{
-    Context, Delegation, Mutations, Offer, Planning, Skills, Todos, Tool, code, command, describe, files, github,
-    history, params, schema,
+    Context, Delegation, Mutations, Offer, Planning, Shell, Skills, Todos, Tool, code, command, describe, files,
+    github, history, params, schema,
 };
 use crate::delegation::Facade;
 use crate::permission::{Access, Effect, Profile};
@@ -65,6 +65,8 @@ pub(super) enum Needs {
     Instead,
     /// The same. What a call does depends on its words, so whoever only reads has it for those that look.
     InsteadInPart,
+    /// A reason not to run git in a shell: an agent has none of its own, or its file lists this tool.
+    NoShell,
     /// Consent that agents change history and GitHub.
     Mutations,
     /// Children of its own.
@@ -85,6 +87,7 @@ impl Row {
             Needs::Todos => (context.todos == Todos::Served, Missing::Todos),
             Needs::Skills => (context.skills == Skills::Present, Missing::Skills),
             Needs::Instead | Needs::InsteadInPart => (context.profile != Profile::Native, Missing::Native),
+            Needs::NoShell => (is_without_shell(context) || (context.names)(self.canonical), Missing::Shell),
             Needs::Mutations => (context.mutations == Mutations::Served, Missing::Mutations),
             Needs::Planning => return first([(context.planning == Planning::On, Missing::Planning)]),
         };
@@ -98,6 +101,7 @@ impl Row {
             Needs::InsteadInPart if only_reads(context) => Effect::Reads,
             Needs::InsteadInPart
             | Needs::Instead
+            | Needs::NoShell
             | Needs::Nothing
             | Needs::Mutations
             | Needs::Children
@@ -111,6 +115,10 @@ impl Row {
         let (name, description) = (self.name.to_owned(), self.description.to_owned());
         Tool { name, description, input_schema: (self.schema)(), effect: self.effect_in(context) }
     }
+}
+
+fn is_without_shell(context: &Context<'_>) -> bool {
+    context.profile != Profile::Native || context.shell == Shell::Absent
 }
 
 fn only_reads(context: &Context<'_>) -> bool {

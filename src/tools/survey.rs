@@ -39,6 +39,7 @@ pub enum Missing {
     Skills,
     Planning,
     Native,
+    Shell,
     Mutations,
     ReadOnly,
 }
@@ -78,7 +79,7 @@ impl Family {
 }
 
 impl Missing {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Surface,
         Self::Delegation,
         Self::Agents,
@@ -86,6 +87,7 @@ impl Missing {
         Self::Skills,
         Self::Planning,
         Self::Native,
+        Self::Shell,
         Self::Mutations,
         Self::ReadOnly,
     ];
@@ -100,6 +102,7 @@ impl Missing {
             Self::Skills => "skills",
             Self::Planning => "planning",
             Self::Native => "profile",
+            Self::Shell => "shell",
             Self::Mutations => "git_mutations",
             Self::ReadOnly => "read_only",
         }
@@ -115,6 +118,7 @@ impl Missing {
             Self::Skills => "there is no skill to load",
             Self::Planning => "only while a plan is made",
             Self::Native => "the agent works with its own; `tools.profile` or `--profile` serves this one instead",
+            Self::Shell => "the agent runs git in its shell; listing this tool in `AllowTools` serves it",
             Self::Mutations => "`tools.git_mutations = \"allow\"` serves it",
             Self::ReadOnly => "the agent only reads",
         }

@@ -50,6 +50,7 @@ fn offer(id: &str, personas: &[&str]) -> Offer {
 fn context<'a>(has: &'a dyn Fn(&str) -> bool, facade: Facade, agents: &'a [Offer]) -> Context<'a> {
     Context {
         has,
+        names: &|_| false,
         facade,
         agents,
         delegation: Delegation::Shown,
@@ -59,6 +60,7 @@ fn context<'a>(has: &'a dyn Fn(&str) -> bool, facade: Facade, agents: &'a [Offer
         profile: Profile::Native,
         access: Access::Write,
         mutations: Mutations::Withheld,
+        shell: Shell::Own,
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::delegate::{child, children, get, handoff, parent, played, record};
 use crate::env::TestEnv;
-use crate::script::{call, delegate, say, steps};
+use crate::script::{call, delegate, say, steps, write};
 
 #[track_caller]
 fn workflow(env: &TestEnv, id: &str) -> Value {
@@ -196,6 +196,63 @@ fn r96_r97_a_review_starts_by_itself_only_when_all_work_is_done_and_some_not_rev
     assert_eq!((&kept["backend"], &kept["model"]), (&json!("demo"), &json!("scripted-small")));
     assert_eq!(env.session(&id)["model"], Value::Null, "the session's own model is as it was");
     assert_eq!(reviews(&id), 1, "it does not start itself again");
+}
+
+#[test]
+fn a_review_begins_with_the_changes_and_what_was_asked_for() {
+    let env = crate::tape::taped();
+    env.coppice(&["config", "set", "tools.surface", "advisory"]).succeeds();
+    env.write("notes.txt", "before\n");
+    env.commit("notes");
+    env.coppice(&["config", "set", "workflow.review_mode", "auto"]).succeeds();
+    let id = env.create_with(
+        &["--model", "taped", "--agent", "engineer"],
+        &steps(&[write("notes.txt", "after"), write(".env", "KEY=secret"), write("fresh.txt", "fresh"), done("a")]),
+    );
+    let [review] = crate::delegate::wait_for_handoffs(&env, &id, "completed", 1).try_into().unwrap();
+    let prompt = crate::tape::texts(&env).into_iter().find(|text| text.contains("Review what was done")).unwrap();
+    let base = env.session(&id)["base"]["commit"].as_str().unwrap().to_owned();
+    for told in [
+        "> The tasks of the session:\n> a [completed] Do a",
+        &format!("> The work under review is everything since commit `{base}`."),
+        "> Changed files (2 files, +2 -1):\n> A fresh.txt +1 -0\n> M notes.txt +1 -1\n",
+        "> -before\n> +after\n",
+        "> What the work was asked for, oldest prompt first:\n> 1. @write notes.txt",
+    ] {
+        assert!(prompt.contains(told), "{told}\n---\n{prompt}");
+    }
+    assert!(!prompt.contains("+KEY=secret"), "{prompt}");
+    assert_eq!(env.session(&review)["agent"], "reviewer");
+}
+
+#[test]
+fn a_reviewer_looks_at_the_changes_with_tools_of_its_own() {
+    let env = TestEnv::new();
+    env.write("notes.txt", "before\n");
+    env.commit("notes");
+    let looks = steps(&[
+        "@tools".to_owned(),
+        call("git_diff_files", &json!({ "base": "main" })),
+        call("git_show_file_at_rev", &json!({ "path": "notes.txt", "rev": "main" })),
+        call("git_branch_status", &json!({})),
+    ]);
+    let (_, answer) = played(&env, &steps(&[write("notes.txt", "after"), delegate("reviewer", &looks)]));
+    let said = record(answer.split("\n\n").last().unwrap())["assistant_text"].as_str().unwrap().to_owned();
+    for expected in ["git_diff_files", "-before\n+after", "\n\nbefore\n", "dirty=false"] {
+        assert!(said.contains(expected), "{expected}\n---\n{said}");
+    }
+    // What is told is what it has.
+    let surface = env.json(&["tools", "--model", "demo", "--agent", "reviewer"]);
+    let listed = |list: &str, name: &str| {
+        surface[list].as_array().unwrap().iter().find(|tool| tool["name"] == name).cloned().unwrap_or_default()
+    };
+    for name in ["git_diff_files", "git_show_file_at_rev", "git_branch_status", "list_git_changed_files"] {
+        assert_eq!(listed("served", name)["approval"], "allow", "{name}");
+    }
+    assert_eq!(listed("missing", "git_blame_lines")["reason"], "surface");
+    let builder = env.json(&["tools", "--model", "demo"]);
+    let missing = builder["missing"].as_array().unwrap().iter().find(|tool| tool["name"] == "git_diff_files").unwrap();
+    assert_eq!(missing["why"], "the agent runs git in its shell; listing this tool in `AllowTools` serves it");
 }
 
 #[test]

@@ -50,7 +50,8 @@ impl Engine {
 fn told(role: &Role, config: &Config, spec: &Spec) -> ToolSurface {
     let offers = role.offers();
     let has = |name: &str| role.surface.contains(name);
-    let surveyed = survey(&role.context(&has, &offers, config, spec));
+    let names = |name: &str| role.surface.named.contains(name);
+    let surveyed = survey(&role.context(&has, &names, &offers, config, spec));
     let (native, own) = of_its_own(role, config, spec);
     let missing = surveyed.iter().filter_map(|one| Some(left_out(one, one.missing?)));
     ToolSurface {

@@ -12,7 +12,7 @@ use crate::backend::Access;
 use crate::config::Config;
 use crate::delegation::{self, AgentKind, Candidate, DelegationTool, Facade, Hold, Limits, Order, Standing};
 use crate::git::handoff::{Ignored, snapshot};
-use crate::git::{Base, Repo, Worktree};
+use crate::git::{Base, Oid, Repo, Worktree};
 use crate::protocol::naming;
 
 use super::super::actor::{Command, blocking};
@@ -21,7 +21,8 @@ use super::super::create::{self, Fresh};
 use super::super::fault::Fault;
 use super::super::record::{AgentRecord, Body, ChildAccess, ChildRecord, EngineRecord, Record};
 use super::super::shared::Shared;
-use super::super::{clock, handoff, prepare};
+use super::super::{clock, handoff, prepare, workflow};
+use super::reviewed_work::describe_work;
 use super::{Caller, bound, family, route, tell, text};
 
 /// Takes any task.
@@ -160,6 +161,10 @@ async fn make(
     };
     let recorded = shared.in_stoppable_tree(parent.id, &tree, snapshot).await?;
     drop(held);
+    let context = match selected.definition.id == workflow::REVIEWER {
+        true => Some(with_reviewed_work(shared, parent, repo, recorded.commit, context).await),
+        false => context,
+    };
     let base = Base { name: format!("work tree of {}", parent.id), branch: None, commit: recorded.commit };
     let definition = selected.definition;
     let order = &wish.order;
@@ -244,6 +249,18 @@ async fn make(
     // Whatever happens to it shows in its handoff.
     tell(shared, child.id, Command::Start).await.ok();
     Ok(made(&child))
+}
+
+/// A review begins with what was done, after what the parent says about it.
+async fn with_reviewed_work(
+    shared: &Arc<Shared>,
+    parent: &Record,
+    repo: &Repo,
+    snapshot: Oid,
+    context: Option<String>,
+) -> String {
+    let work = describe_work(shared, parent, repo, snapshot).await;
+    context.into_iter().chain([work]).collect::<Vec<_>>().join("\n\n")
 }
 
 fn with_engine(mut body: Body, engine: EngineRecord) -> Body {

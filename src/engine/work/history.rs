@@ -26,6 +26,7 @@ use super::super::fault::Fault;
 use super::super::shared::Shared;
 use super::super::{clock, prepare};
 use change::ChangeContext;
+pub(in super::super) use say::patch as describe_patch;
 
 /// Performs a call.
 pub(super) async fn perform(shared: &Arc<Shared>, caller: &Caller, request: Request) -> Result<Answer, String> {

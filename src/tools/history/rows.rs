@@ -1,4 +1,4 @@
-//! The tools for git as they are advertised: one for everybody, those that stand in for an agent's own, and those that
+//! The tools for git as they are advertised: one for everybody, those that stand in for git in a shell, and those that
 //! change history, which are there by consent only.
 
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::params;
 use crate::permission::Effect;
 
 const fn look(name: &'static str, canonical: &'static str, description: &'static str, schema: fn() -> Value) -> Row {
-    Row { name, canonical, description, schema, needs: Needs::Instead, effect: Effect::Reads }
+    Row { name, canonical, description, schema, needs: Needs::NoShell, effect: Effect::Reads }
 }
 
 const fn change(name: &'static str, effect: Effect, description: &'static str, schema: fn() -> Value) -> Row {

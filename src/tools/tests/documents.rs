@@ -20,7 +20,7 @@ agent's own. Every call of a served tool passes the same rules as the agent's ow
 
 | profile | the agent's own tools | served |
 |---|---|---|
-| `native` | on | what agents lack |
+| `native` | on | what agents lack; git to look with, for agents that list it or have no shell |
 | `enforced` | off | that, and everything that takes the place of their own |
 | `readonly` | off | of these what changes nothing |
 
@@ -66,7 +66,7 @@ fn described() -> Vec<Described> {
         schema: (row.schema)(),
         effect: row.effect,
         class: match row.needs {
-            Needs::Instead | Needs::InsteadInPart => 2,
+            Needs::Instead | Needs::InsteadInPart | Needs::NoShell => 2,
             Needs::Mutations => 3,
             Needs::Nothing | Needs::Children | Needs::Todos | Needs::Skills | Needs::Planning => 1,
         },
@@ -76,6 +76,7 @@ fn described() -> Vec<Described> {
             (Needs::Instead, Effect::Reads) => "`enforced`, `readonly`",
             (Needs::InsteadInPart, _) => "`enforced`; in `readonly` what looks",
             (Needs::Instead, Effect::Adds | Effect::Destroys) => "`enforced`",
+            (Needs::NoShell, _) => "`enforced`, `readonly`; else to agents that list it or have no shell",
             (Needs::Mutations, _) => "`tools.git_mutations`",
             (Needs::Children, _) => "where work can be handed out",
             (Needs::Todos, _) => "the agent keeps no list of its own",

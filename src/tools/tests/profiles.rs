@@ -14,7 +14,7 @@ fn r111_what_is_served_follows_the_profile_and_the_consent() {
             let context = Context { profile, mutations, ..context(&all, Facade::Delegate, &[]) };
             for (_, row) in rows() {
                 let by_profile = match row.needs {
-                    Needs::Instead | Needs::InsteadInPart => profile != Profile::Native,
+                    Needs::Instead | Needs::InsteadInPart | Needs::NoShell => profile != Profile::Native,
                     Needs::Mutations => mutations == Mutations::Served,
                     Needs::Nothing | Needs::Children | Needs::Todos | Needs::Skills => true,
                     Needs::Planning => false,
@@ -71,6 +71,11 @@ fn a_tool_that_is_missing_has_its_first_reason() {
         (Needs::Instead, Effect::Reads, Context { profile: Profile::Enforced, ..usual }, None),
         (Needs::Instead, Effect::Reads, nothing, Some(Missing::Surface)),
         (Needs::Instead, Effect::Destroys, only_reads, Some(Missing::ReadOnly)),
+        (Needs::NoShell, Effect::Reads, usual, Some(Missing::Shell)),
+        (Needs::NoShell, Effect::Reads, Context { names: &all, ..usual }, None),
+        (Needs::NoShell, Effect::Reads, Context { shell: Shell::Absent, ..usual }, None),
+        (Needs::NoShell, Effect::Reads, Context { profile: Profile::Enforced, ..usual }, None),
+        (Needs::NoShell, Effect::Reads, Context { names: &all, ..nothing }, Some(Missing::Surface)),
         (Needs::InsteadInPart, Effect::Destroys, only_reads, None),
         (Needs::InsteadInPart, Effect::Destroys, usual, Some(Missing::Native)),
         (Needs::Mutations, Effect::Adds, usual, Some(Missing::Mutations)),

@@ -93,7 +93,7 @@ fn found(name: &str) -> Option<(Value, u8)> {
     }
     let (_, row) = rows().find(|(_, row)| row.name == name)?;
     let class = match row.needs {
-        Needs::Instead | Needs::InsteadInPart => 2,
+        Needs::Instead | Needs::InsteadInPart | Needs::NoShell => 2,
         Needs::Mutations => 3,
         Needs::Nothing | Needs::Children | Needs::Todos | Needs::Skills | Needs::Planning => 1,
     };

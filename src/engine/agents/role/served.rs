@@ -1,8 +1,8 @@
 //! The tools that a role is served, with what decides about them.
 
 use crate::agent::{Definition, skill};
-use crate::backend::ServedTool;
 use crate::backend::spec::{self, Spec};
+use crate::backend::{NativeTool, ServedTool};
 use crate::config::{Config, family};
 use crate::tools::{self, Tool};
 
@@ -18,12 +18,14 @@ impl Role {
     pub(in super::super) fn context<'a>(
         &self,
         has: &'a dyn Fn(&str) -> bool,
+        names: &'a dyn Fn(&str) -> bool,
         offers: &'a [tools::Offer],
         config: &Config,
         spec: &Spec,
     ) -> tools::Context<'a> {
         tools::Context {
             has,
+            names,
             facade: facade(config),
             agents: offers,
             delegation: self.delegation,
@@ -43,18 +45,23 @@ impl Role {
                 family::GitMutations::Allow => tools::Mutations::Served,
                 family::GitMutations::Deny => tools::Mutations::Withheld,
             },
+            shell: match spec.has(&self.native, NativeTool::Bash) {
+                true => tools::Shell::Own,
+                false => tools::Shell::Absent,
+            },
         }
     }
 
     pub(super) fn serves(&self, config: &Config, spec: &Spec) -> Vec<Tool> {
         let (offers, has) = (self.offers(), |name: &str| self.surface.contains(name));
+        let names = |name: &str| self.surface.named.contains(name);
         let external = self.external.iter().map(|tool| Tool {
             name: tool.name.clone(),
             description: tool.description.clone(),
             input_schema: tool.input_schema.clone(),
             effect: tool.effect,
         });
-        tools::served(&self.context(&has, &offers, config, spec)).into_iter().chain(external).collect()
+        tools::served(&self.context(&has, &names, &offers, config, spec)).into_iter().chain(external).collect()
     }
 
     /// The served tools as a backend takes them.

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::*;
 use crate::agent::directory::SkillLayout;
 use crate::agent::skill::SkillInvocation;
+use crate::backend::registry::Registry;
 use crate::backend::spec::{self, NativeTools};
 use crate::backend::{NativeTool, registry};
 use crate::config::{self, LayerKind, Origin, Trust};
@@ -32,6 +33,11 @@ fn agents(files: &[(&str, &str)]) -> Arc<Agents> {
     let ours = agent::builtin::files();
     let catalog = agent::catalog::Catalog::build(ours.chain(files.iter().map(of)).collect());
     Arc::new(Agents { catalog, ..Agents::default() })
+}
+
+/// One of the backends that come along.
+fn built_in(name: &str) -> Spec {
+    Registry::new(Path::new("/coppice"), Vec::new()).get(name).unwrap().clone()
 }
 
 fn at(name: &str, header: &str, depth: u32, access: Access, config: &str, spec: &Spec) -> Role {
@@ -62,6 +68,32 @@ fn r18_an_agent_that_may_not_write_or_cannot_is_read_only() {
     ] {
         let role = at("mine", header, 1, of_child, "", &backend(NativeTools::Removable));
         assert_eq!(role.native.access, expected, "{header}");
+    }
+}
+
+#[test]
+fn git_is_served_to_whoever_lists_it_or_has_no_shell() {
+    let looks = ["git_diff_files", "git_show_file_at_rev", "git_branch_status", "list_git_changed_files"];
+    for spec in ["claude", "gemini", "codex"].map(built_in) {
+        let serves_all = |name: &str, header: &str| {
+            let role = at(name, header, 0, Access::Write, "", &spec);
+            let served: Vec<_> = looks.iter().map(|tool| serves(&role, tool)).collect();
+            assert!(served.iter().all(|is_served| *is_served == served[0]), "{name} {header}");
+            served[0]
+        };
+        for (name, header, expected) in [
+            ("reviewer", "", true),
+            ("planner", "", true),
+            ("worker", "", true),
+            ("builder", "", false),
+            ("explore", "", false),
+            ("mine", "AllowTools: [bash, read, edit, patch, git_diff, git_show, git_status]\n", true),
+            ("mine", "AllowTools: [bash, read, edit, patch]\n", false),
+            ("mine", "AllowTools: [git_diff, git_show, git_status]\nDisallowedTools: ['git_*']\n", false),
+            ("mine", "read_only: true\n", spec.native_tools == NativeTools::Removable),
+        ] {
+            assert_eq!(serves_all(name, header), expected, "{} {name} {header}", spec.name);
+        }
     }
 }
 

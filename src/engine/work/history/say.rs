@@ -83,7 +83,7 @@ pub(super) fn context(context: &Context) -> String {
 }
 
 /// `git_diff_files`.
-pub(super) fn patch(patch: &Patch) -> String {
+pub(in super::super::super) fn patch(patch: &Patch) -> String {
     match (patch.kept.bytes.is_empty(), patch.left_out.as_slice()) {
         (true, []) => "no differences".to_owned(),
         (_, left_out) => format!("{}{}", text(&patch.kept), withheld(left_out)),
