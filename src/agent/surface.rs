@@ -12,6 +12,9 @@ use crate::permission::compact::{glob, tool};
 pub const NATIVE: &[&str] =
     &["read", "search", "locate", "list", "write", "edit", "patch", "bash", "web_fetch", "web_search", "todo"];
 
+/// What an agent that may run commands can look at with them.
+const READING_OF_SHELL: &[&str] = &["read", "search", "locate", "list", "git_diff", "git_show", "git_status"];
+
 /// Acting on children. Looking at what there is and what runs is no part of it.
 const DELEGATION: &[&str] = &["delegate", "wait", "send_input", "close_agent", "set_thread_note", "resume_agent"];
 
@@ -41,9 +44,7 @@ pub fn resolve(agent: &Definition, available: &[&str], mcp_tools: &[String]) -> 
     let is_held = |name: &String| {
         let is_allowed =
             agent.tools.allow.as_ref().is_none_or(|allow| allow.iter().any(|item| tool::means(item, name)));
-        let is_denied = agent.tools.deny.iter().any(|item| tool::means(item, name));
-        let may_run = agent.permission.as_ref().is_none_or(|permission| permission.may_ever_run(name));
-        is_allowed && !is_denied && may_run
+        is_allowed && !is_forbidden(agent, name)
     };
     tools.retain(is_held);
     mcp.retain(is_held);
@@ -68,6 +69,17 @@ impl Surface {
         self.tools.iter().map(String::as_str).filter(|name| !NATIVE.contains(name))
     }
 
+    /// The same with what a shell stands in for when it only reads, for an agent whose shell is taken away because it
+    /// could write. What the agent's file forbids stays out.
+    #[must_use]
+    pub fn with_reading_of_shell(mut self, agent: &Definition) -> Self {
+        if self.tools.contains("bash") {
+            let reading = READING_OF_SHELL.iter().filter(|name| !is_forbidden(agent, name));
+            self.tools.extend(reading.map(|name| (*name).to_owned()));
+        }
+        self
+    }
+
     /// The same without acting on children, for a session that may have none.
     #[must_use]
     pub fn without_delegation(mut self) -> Self {
@@ -79,6 +91,11 @@ impl Surface {
     pub fn is_mutating(&self) -> bool {
         self.tools.iter().any(|name| tool::is_mutating(name))
     }
+}
+
+fn is_forbidden(agent: &Definition, name: &str) -> bool {
+    let is_denied = agent.tools.deny.iter().any(|item| tool::means(item, name));
+    is_denied || agent.permission.as_ref().is_some_and(|permission| !permission.may_ever_run(name))
 }
 
 /// What the allow list names and nobody knows. A tool that exists elsewhere but not in this turn is left out silently.

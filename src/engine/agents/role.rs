@@ -230,6 +230,10 @@ fn assemble(
         (agent::Access::Inherit, Access::Write, Profile::Native | Profile::Enforced) => Access::Write,
         (agent::Access::ReadOnly, ..) | (_, Access::ReadOnly, _) | (.., Profile::ReadOnly) => Access::ReadOnly,
     };
+    let surface = match bound {
+        Access::Write => surface,
+        Access::ReadOnly => surface.with_reading_of_shell(&definition),
+    };
     let access = if surface.is_mutating() { bound } else { Access::ReadOnly };
     let (native, unheld) = native::left(&surface, access, profile, config, spec);
     let hold = if unheld.is_none() { SurfaceHold::Enforced } else { SurfaceHold::Advisory };

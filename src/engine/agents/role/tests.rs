@@ -98,6 +98,25 @@ fn git_is_served_to_whoever_lists_it_or_has_no_shell() {
 }
 
 #[test]
+fn a_reader_whose_shell_is_taken_away_reads_with_tools() {
+    use NativeTool::{List, Locate, Read, Search};
+    let auditor = "read_only: true\nAllowTools: [exec_command, write_stdin, wait]\n";
+    for spec in ["claude", "gemini"].map(built_in) {
+        let role = at("mine", auditor, 0, Access::Write, "", &spec);
+        assert!([Read, Search, Locate, List].iter().all(|tool| spec.has(&role.native, *tool)), "{:?}", role.native);
+        assert!(!spec.has(&role.native, NativeTool::Bash) && serves(&role, "git_diff_files"));
+        let forbidden = format!("{auditor}DisallowedTools: [Grep]\n");
+        let role = at("mine", &forbidden, 0, Access::Write, "", &spec);
+        assert!(spec.has(&role.native, Read) && !spec.has(&role.native, Search));
+        // Who may write has the shell and nothing that is not listed.
+        let role = at("mine", "AllowTools: [exec_command]\n", 0, Access::Write, "", &spec);
+        assert!(spec.has(&role.native, NativeTool::Bash) && !spec.has(&role.native, Read));
+    }
+    let served = at("mine", auditor, 0, Access::Write, "[tools]\nprofile = \"enforced\"", &built_in("claude"));
+    assert!(serves(&served, "read_file") && serves(&served, "grep") && !serves(&served, "run_bash"));
+}
+
+#[test]
 fn r43_searching_the_web_exists_only_where_it_is_configured() {
     let on = "[tools]\nweb_search = true";
     for name in ["builder", "engineer", "reviewer", "planner"] {
