@@ -18,7 +18,7 @@ pub enum Looked<T> {
 
 /// `gh_pr_read`.
 pub fn pull_read(reference: &str, looked: &Looked<Pull>) -> String {
-    let (head, found) = state(&[("ref", reference)], "unavailable", looked, &[]);
+    let (head, found) = state(&[("ref", reference)], looked, &[]);
     match found {
         Some(pull) => format!("{head}\n{}", pull_section(pull)),
         None => head,
@@ -28,18 +28,23 @@ pub fn pull_read(reference: &str, looked: &Looked<Pull>) -> String {
 /// `gh_pr_review_context`: without a pull request there is only the state.
 pub fn review(reference: &str, looked: &Looked<Review>) -> String {
     let failing = match looked {
-        Looked::Found(Review { checks: Ok(checks), .. }) => count(checks, Outcome::Failing).to_string(),
+        Looked::Found(Review { checks: Ok(checks), .. }) => failing_names(checks),
         Looked::Found(Review { checks: Err(_), .. }) => "unknown".to_owned(),
-        Looked::NotFound | Looked::Unavailable(_) => "0".to_owned(),
+        Looked::NotFound | Looked::Unavailable(_) => String::new(),
     };
-    let (head, found) = state(&[("ref", reference)], "gh_unavailable", looked, &[("failing_checks", &failing)]);
+    let (head, found) = state(&[("ref", reference)], looked, &[("failing_checks", &failing)]);
     let Some(review) = found else { return head };
     let (summary, checks) = match &review.checks {
         Ok(checks) => (summary(checks), listed(checks)),
         Err(reason) => (format!("[unavailable: {reason}]\n"), format!("[unavailable: {reason}]\n")),
     };
     let diff = match &review.diff {
-        Ok(diff) if diff.is_cut => format!("{}\n{MARK}\n", diff.text.trim_end_matches('\n')),
+        Ok(diff) if diff.is_cut => format!(
+            "{}\n{MARK}\nhint=the diff goes on: compare the files one by one, from {} to {}\n",
+            diff.text.trim_end_matches('\n'),
+            line(&review.pull.base),
+            line(&review.pull.head_commit)
+        ),
         Ok(diff) => format!("{}\n", diff.text.trim_end_matches('\n')),
         Err(reason) => format!("[unavailable: {reason}]\n"),
     };
@@ -55,7 +60,7 @@ pub fn issue_read(number: u64, looked: &Looked<(Issue, Vec<Comment>)>) -> String
         Looked::NotFound | Looked::Unavailable(_) => ("0".to_owned(), "0".to_owned()),
     };
     let counts = [("comments_total", total.as_str()), ("comments_shown", shown.as_str())];
-    let (head, found) = state(&[("number", &number)], "gh_unavailable", looked, &counts);
+    let (head, found) = state(&[("number", &number)], looked, &counts);
     let Some((issue, comments)) = found else { return head };
     let mut text = format!("{head}\n{}\n## comments\n", issue_section(issue));
     for comment in comments {
@@ -73,7 +78,7 @@ pub fn issue_list(looked: &Looked<(Vec<Issue>, bool)>) -> String {
         Looked::NotFound | Looked::Unavailable(_) => ("0".to_owned(), false),
     };
     let counts = [("count", count.as_str()), ("has_more", if has_more { "true" } else { "false" })];
-    let (head, found) = state(&[], "gh_unavailable", looked, &counts);
+    let (head, found) = state(&[], looked, &counts);
     let Some((issues, _)) = found else { return head };
     let row = |issue: &Issue| {
         let Issue { number, title, labels, assignees, milestone, updated_at, .. } = issue;
@@ -92,19 +97,15 @@ pub fn issue_list(looked: &Looked<(Vec<Issue>, bool)>) -> String {
 }
 
 /// The section of the flags, and what was found. The reason comes last: it is a sentence.
-fn state<'a, T>(
-    first: &[(&str, &str)],
-    unavailable: &str,
-    looked: &'a Looked<T>,
-    last: &[(&str, &str)],
-) -> (String, Option<&'a T>) {
+fn state<'a, T>(first: &[(&str, &str)], looked: &'a Looked<T>, last: &[(&str, &str)]) -> (String, Option<&'a T>) {
     let (not_found, is_unavailable, reason, found) = match looked {
         Looked::Found(found) => ("false", "false", None, Some(found)),
         Looked::NotFound => ("true", "false", None, None),
         Looked::Unavailable(reason) => ("false", "true", Some(reason), None),
     };
     let mut text = "## state\n".to_owned();
-    for (name, value) in first.iter().chain(&[("not_found", not_found), (unavailable, is_unavailable)]).chain(last) {
+    for (name, value) in first.iter().chain(&[("not_found", not_found), ("gh_unavailable", is_unavailable)]).chain(last)
+    {
         text.push_str(&format!("{name}={}\n", line(value)));
     }
     if let Some(reason) = reason {
@@ -153,6 +154,12 @@ fn issue_section(issue: &Issue) -> String {
         line(&issue.updated_at),
         clipped(&issue.body),
     )
+}
+
+/// The checks that fail, by name.
+fn failing_names(checks: &[Check]) -> String {
+    let failing = checks.iter().filter(|check| check.outcome() == Outcome::Failing);
+    failing.map(|check| check.name.as_str()).collect::<Vec<_>>().join(",")
 }
 
 fn count(checks: &[Check], outcome: Outcome) -> usize {

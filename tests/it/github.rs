@@ -175,6 +175,23 @@ fn r108_an_agent_pushes_where_a_person_has_pushed_and_hears_of_the_pull_request(
 }
 
 #[test]
+fn an_agent_that_pushes_hears_that_there_is_no_pull_request() {
+    let api = Api::new(vec![found(json!([]))]);
+    let env = world(&api);
+    env.configure(&format!(
+        "default.posture = \"attended\"\n[tools]\ngit_mutations = \"allow\"\n[github]\napi_url = \"{}\"\n",
+        api.address()
+    ));
+    let id = session(&env);
+    env.coppice(&["send", &id, &steps(&[write("pump.txt", "tightest"), call("git_push", &json!({}))])]).succeeds();
+    env.wait_for(&id, "approval");
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    let answer = env.last_answer(&id);
+    assert!(answer.contains("\nhint=the branch has no pull request yet: open one with `gh_pr_create`"), "{answer}");
+}
+
+#[test]
 fn r109_people_and_agents_publish_by_the_same_rules() {
     let api = Api::new(vec![found(json!([pull(12)])), route("PATCH /repos/ada/engine/pulls/12", 200, pull(12))]);
     let env = world(&api);
@@ -236,7 +253,7 @@ fn r109_a_review_shows_checks_from_all_pages_and_the_diff() {
     assert_eq!((&review["checks"][0]["name"], &review["checks"][0]["outcome"]), (&json!("test"), &json!("failing")));
     let said = env.create_ready(&call("gh_pr_review_context", &json!({ "ref": "fix/pump" })));
     let answer = env.last_answer(&said);
-    assert!(answer.contains("failing_checks=1"), "{answer}");
+    assert!(answer.contains("failing_checks=test\n"), "{answer}");
     assert!(answer.contains("TIMED_OUT\ttest"), "{answer}");
 }
 
@@ -295,7 +312,7 @@ fn r109_without_a_login_tools_say_so_and_the_turn_goes_on() {
     ## state
     ref=12
     not_found=false
-    unavailable=true
+    gh_unavailable=true
     reason=there is no login for GitHub
     "#);
     let shown = env.coppice(&["pr", "show", &id]).exits(1).transcript();
@@ -496,8 +513,13 @@ fn r109_what_github_refuses_an_agent_is_an_envelope_and_the_turn_goes_on() {
     }
     let told = serde_json::to_string(&env.events(&id)).unwrap();
     assert!(told.contains("Validation Failed (A pull request already exists)"), "{told}");
+    assert!(told.contains("give the number of a pull request as `ref`, or open one with `gh_pr_create`"), "{told}");
     // What is wrong with a call by itself is said before anybody is asked.
     let before = api.asked().len();
+    let empty = json!({ "base": "main", "title": "Fix the pump", "body": " " });
+    env.send_ready(&id, &[], &call("gh_pr_create", &empty));
+    let answer = env.last_answer(&id);
+    assert!(answer.contains("created=false reason=validation\nthe body is empty"), "{answer}");
     let huge = json!({ "ref": "12", "body": "x".repeat(16_385) });
     env.send_ready(&id, &[], &call("gh_pr_add_comment", &huge));
     let answer = env.last_answer(&id);

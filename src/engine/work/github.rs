@@ -157,7 +157,13 @@ fn failed(done: &str, fault: Fault) -> String {
         (_, false, true) => "gh_unavailable",
         (_, false, false) => "gh_error",
     };
-    format!("{done}=false reason={reason}\n{}", told(fault))
+    let hint = match (done, reason) {
+        ("updated", "not_found") => {
+            "\nhint=give the number of a pull request as `ref`, or open one with `gh_pr_create`"
+        }
+        _ => "",
+    };
+    format!("{done}=false reason={reason}\n{}{hint}", told(fault))
 }
 
 /// A fault with its causes, on one line.

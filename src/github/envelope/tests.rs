@@ -32,7 +32,7 @@ fn r109_a_pull_request_reads_as_flags_and_a_section() {
     ## state
     ref=fix
     not_found=false
-    unavailable=false
+    gh_unavailable=false
 
     ## pr
     number=12
@@ -59,19 +59,19 @@ fn r109_a_pull_request_reads_as_flags_and_a_section() {
 
 #[test]
 fn r109_what_is_not_there_is_a_state_and_nothing_else() {
-    assert_eq!(pull_read("fix", &Looked::NotFound), "## state\nref=fix\nnot_found=true\nunavailable=false\n");
+    assert_eq!(pull_read("fix", &Looked::NotFound), "## state\nref=fix\nnot_found=true\ngh_unavailable=false\n");
     let unavailable = Looked::Unavailable("there is no login for GitHub".to_owned());
     assert_eq!(
         pull_read("fix", &unavailable),
-        "## state\nref=fix\nnot_found=false\nunavailable=true\nreason=there is no login for GitHub\n"
+        "## state\nref=fix\nnot_found=false\ngh_unavailable=true\nreason=there is no login for GitHub\n"
     );
     assert_eq!(
         review("fix", &Looked::NotFound),
-        "## state\nref=fix\nnot_found=true\ngh_unavailable=false\nfailing_checks=0\n"
+        "## state\nref=fix\nnot_found=true\ngh_unavailable=false\nfailing_checks=\n"
     );
     assert_eq!(
         review("fix", &Looked::Unavailable("no\nline".to_owned())),
-        "## state\nref=fix\nnot_found=false\ngh_unavailable=true\nfailing_checks=0\nreason=no line\n"
+        "## state\nref=fix\nnot_found=false\ngh_unavailable=true\nfailing_checks=\nreason=no line\n"
     );
 }
 
@@ -98,15 +98,20 @@ fn r109_the_classes_of_checks() {
 
 #[test]
 fn r109_a_review_shows_failing_checks_first_and_marks_a_cut_diff() {
-    let checks = Ok(vec![check("fmt", "SUCCESS"), check("test", "FAILURE"), check("deploy", "PENDING")]);
+    let checks =
+        Ok(vec![check("fmt", "SUCCESS"), check("test", "FAILURE"), check("deploy", "PENDING"), check("lint", "ERROR")]);
     let diff = Ok(Cut { text: "diff --git a/x b/x\n+1\n".to_owned(), is_cut: true });
-    let text = review("12", &Looked::Found(Review { pull: Pull::default(), checks, diff }));
+    let text = review("12", &Looked::Found(Review { pull: pull(), checks, diff }));
     let (_, rest) = text.split_once("## checks.summary\n").unwrap();
-    let expected = "total=3\nfailing=1\npending=1\npassing=1\nother=0\n\n## checks\nFAILURE\ttest\thttps://ci/test\n\
-                    PENDING\tdeploy\thttps://ci/deploy\nSUCCESS\tfmt\thttps://ci/fmt\n\n## diff\ndiff --git a/x b/x\n+1\n\
-                    …[truncated]\n";
+    let expected = "total=4\nfailing=2\npending=1\npassing=1\nother=0\n\n## checks\nFAILURE\ttest\thttps://ci/test\n\
+                    ERROR\tlint\thttps://ci/lint\nPENDING\tdeploy\thttps://ci/deploy\nSUCCESS\tfmt\thttps://ci/fmt\n\n## diff\ndiff --git a/x b/x\n+1\n\
+                    …[truncated]\nhint=the diff goes on: compare the files one by one, from main to abc\n";
     assert_eq!(rest, expected);
-    assert!(text.starts_with("## state\nref=12\nnot_found=false\ngh_unavailable=false\nfailing_checks=1\n\n## pr\n"));
+    assert!(
+        text.starts_with(
+            "## state\nref=12\nnot_found=false\ngh_unavailable=false\nfailing_checks=test,lint\n\n## pr\n"
+        )
+    );
 }
 
 #[test]

@@ -57,18 +57,21 @@ fn issue_list(given: params::IssueList) -> Result<Request, String> {
 fn create(given: params::PullCreate) -> Result<Request, String> {
     let base = said(given.base).ok_or("`base` is required")?;
     let title = pull_title(&given.title.ok_or("`title` is required")?)?;
-    let body = pull_body(&given.body.ok_or("`body` is required")?)?;
+    let body = given_body(given.body)?;
     let draft = if given.draft == Some(true) { Draft::Yes } else { Draft::No };
     Ok(Request::PullCreate { base, title, body, draft })
 }
 
 fn update(given: params::PullUpdate) -> Result<Request, String> {
     let title = pull_title(&given.title.ok_or("`title` is required")?)?;
-    let body = pull_body(&given.body.ok_or("`body` is required")?)?;
-    if body.is_empty() {
-        return Err("the body is empty".to_owned());
-    }
+    let body = given_body(given.body)?;
     Ok(Request::PullUpdate { reference: reference(given.reference), title, body })
+}
+
+/// The text of a pull request that an agent writes: it says something.
+fn given_body(given: Option<String>) -> Result<String, String> {
+    let body = pull_body(&given.ok_or("`body` is required")?)?;
+    if body.is_empty() { Err("the body is empty".to_owned()) } else { Ok(body) }
 }
 
 fn comment(given: params::PullComment) -> Result<Request, String> {

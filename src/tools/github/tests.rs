@@ -113,6 +113,8 @@ fn r109_what_would_be_published_is_checked_first() {
     for (name, arguments) in missing {
         refuses("gh_pr_create", arguments, &format!("created=false reason=validation\n`{name}` is required"));
     }
+    let empty = json!({ "base": "main", "title": "t", "body": " \n" });
+    refuses("gh_pr_create", empty, "created=false reason=validation\nthe body is empty");
     let empty = json!({ "title": "t", "body": " " });
     refuses("gh_pr_update", empty, "updated=false reason=validation\nthe body is empty");
     let huge = json!({ "body": "é".repeat(8193) });

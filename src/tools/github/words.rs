@@ -33,7 +33,7 @@ pub fn pull_title(title: &str) -> Result<String, String> {
     Ok(title.to_owned())
 }
 
-/// The text of a pull request, or what is wrong with it. One that is opened may have none.
+/// The text of a pull request, or what is wrong with it. One that a person opens may have none.
 pub fn pull_body(body: &str) -> Result<String, String> {
     let count = body.chars().count();
     match count > BODY {

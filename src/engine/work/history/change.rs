@@ -10,7 +10,7 @@ use crate::git::capture::Stops;
 use crate::git::commit::{CommitPlan, Outcome};
 use crate::git::push::Pushed;
 use crate::git::{GitError, Oid, Repo, Worktree, branch, commit, look, push, status};
-use crate::github::{Pull, Reference};
+use crate::github::{GitHubError, Pull, Reference};
 use crate::protocol::naming;
 use crate::sandbox::quiesce::run_in_quiet_tree;
 use crate::tools::history::{Change, Selection};
@@ -137,8 +137,12 @@ pub(super) async fn push(shared: &Arc<Shared>, caller: &Caller, tree: Worktree) 
     let asked = timeout(PULL_TIME, pull(shared, caller, &repo, &pushed));
     let found = caller.cancel.run_until_cancelled(asked).await;
     // The branch is at its remote, whatever GitHub says.
-    let found = found.and_then(Result::ok).and_then(Result::ok);
-    Ok(say::pushed(&pushed, found.as_ref()))
+    let found = match found.and_then(Result::ok) {
+        Some(Ok(pull)) => say::PullOfBranch::Open(pull),
+        Some(Err(Fault::GitHub(GitHubError::NotFound))) => say::PullOfBranch::Absent,
+        Some(Err(_)) | None => say::PullOfBranch::Unknown,
+    };
+    Ok(say::pushed(&pushed, &found))
 }
 
 /// The pull request of a branch that was pushed.

@@ -130,10 +130,21 @@ pub(super) fn plural(files: usize) -> &'static str {
     if files == 1 { "file" } else { "files" }
 }
 
+/// What GitHub says about the pull request of a branch.
+pub(super) enum PullOfBranch {
+    Open(Pull),
+    Absent,
+    Unknown,
+}
+
 /// `git_push`.
-pub(super) fn pushed(pushed: &Pushed, pull: Option<&Pull>) -> String {
+pub(super) fn pushed(pushed: &Pushed, pull: &PullOfBranch) -> String {
     let set = pushed.upstream == push::Upstream::Set;
-    let pull = pull.map(|pull| format!(" pr_number={} pr_url={}", pull.number, line(&pull.url))).unwrap_or_default();
+    let pull = match pull {
+        PullOfBranch::Open(pull) => format!(" pr_number={} pr_url={}", pull.number, line(&pull.url)),
+        PullOfBranch::Absent => "\nhint=the branch has no pull request yet: open one with `gh_pr_create`".to_owned(),
+        PullOfBranch::Unknown => String::new(),
+    };
     format!("pushed=true branch={} set_upstream={set}{pull}", line(&pushed.branch))
 }
 

@@ -151,8 +151,8 @@ fn a_patch_names_what_it_does_not_show() {
 #[test]
 fn r108_a_push_tells_whether_it_set_the_upstream() {
     let done = |upstream| Pushed { branch: "b".to_owned(), remote: "origin".to_owned(), upstream };
-    assert_eq!(pushed(&done(push::Upstream::Set), None), "pushed=true branch=b set_upstream=true");
-    assert_eq!(pushed(&done(push::Upstream::Kept), None), "pushed=true branch=b set_upstream=false");
+    assert_eq!(pushed(&done(push::Upstream::Set), &PullOfBranch::Unknown), "pushed=true branch=b set_upstream=true");
+    assert_eq!(pushed(&done(push::Upstream::Kept), &PullOfBranch::Unknown), "pushed=true branch=b set_upstream=false");
 }
 
 #[test]
