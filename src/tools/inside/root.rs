@@ -1,7 +1,7 @@
 //! The work tree as a directory that is held open: whatever a call names is found beneath it, one part after the other.
 //!
-//! No part is opened through a link. A link that stays in the tree is read and walked by its words, one that leads out is
-//! refused, so nobody who swaps a part for a link in the meantime gets anything else opened. It holds also where no
+//! No part is opened through a link. A link that stays in the tree is read by its words, one that leads out is refused,
+//! and nothing is written through either, so nobody who swaps a part for a link in the meantime gets anything else opened. It holds also where no
 //! kernel does. What the rules keep from tools that read and write files is refused by name and by place.
 
 mod entry;
@@ -213,15 +213,22 @@ impl Root {
         fs::renameat(&source.directory, &source.name, &target.directory, &target.name).map_err(fail)
     }
 
-    /// Refuses what the rules keep from tools, by the name that was given and by the place that it is.
+    /// Refuses what the rules keep from tools, by the name that was given and by the place that it is, and to write a file
+    /// by a name that goes through a link.
     fn guard(&self, path: &str, spot: &Spot, act: Act) -> Result<(), RootError> {
         // Only the plan is not in the tree, and it was named to us.
         let Some(inside) = &spot.inside else { return Ok(()) };
         let named = self.words(path).unwrap_or_else(|| inside.clone());
-        let target = Target { named: self.real.join(named), real: self.real.join(inside) };
-        match guard::check(&[target], act, &self.places) {
-            Some(refusal) => Err(RootError::Refused { refusal }),
-            None => Ok(()),
+        let target = Target { named: self.real.join(&named), real: self.real.join(inside) };
+        if let Some(refusal) = guard::check(&[target], act, &self.places) {
+            return Err(RootError::Refused { refusal });
+        }
+        let is_direct = resolve::without_dots(&named) == *inside;
+        match act {
+            Act::Write if !is_direct => {
+                Err(RootError::ThroughLink { path: path.to_owned(), place: inside.to_string_lossy().into_owned() })
+            }
+            Act::Read | Act::Search | Act::Write => Ok(()),
         }
     }
 

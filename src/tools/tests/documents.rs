@@ -35,6 +35,8 @@ cannot be taken away is not started (`surface_not_enforceable`) unless `tools.su
 An agent that only reads, by its definition or by `readonly`, reaches with these tools no host but those of `sandbox.hosts`: `fetch_url` reads pages
 there, and says about others why it does not.
 
+A file is changed by its own name: a path that goes through a symbolic link is refused, also where the link stays in the work tree.
+
 Results are texts. A parameter with a star must be given. *Asked about* is what happens where no rule and no posture decides.
 ";
 

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::tools::files::patch::{self, Act, Change, Mode};
-use crate::tools::inside::root::{Kind, Permissions, Root};
+use crate::tools::inside::root::{Permissions, Root};
 
 /// Larger files are not patched.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -109,9 +109,6 @@ impl Plan<'_> {
         }
         let now = match self.root.find(path)? {
             None => None,
-            Some(entry) if entry.kind == Kind::Link => {
-                return Err(format!("`{path}` is a link: only files can be patched; nothing was changed"));
-            }
             Some(entry) if entry.size > LARGEST => {
                 return Err(format!("`{path}` has {} bytes: files are patched up to {LARGEST}", entry.size));
             }

@@ -14,6 +14,8 @@ pub enum RootError {
     Outside { path: String },
     #[error("`{path}` leads out of the work tree by a link")]
     Link { path: String },
+    #[error("`{path}` goes through a link: name the file itself, `{place}`")]
+    ThroughLink { path: String, place: String },
     #[error("`{path}` goes through too many links")]
     Maze { path: String },
     #[error("{refusal}")]
@@ -57,6 +59,7 @@ impl From<RootError> for String {
             RootError::Io { source, .. } => format!("{error}: {source}"),
             RootError::Outside { .. }
             | RootError::Link { .. }
+            | RootError::ThroughLink { .. }
             | RootError::Maze { .. }
             | RootError::Refused { .. }
             | RootError::Missing { .. }

@@ -197,6 +197,18 @@ impl Walk<'_> {
     }
 }
 
+/// A path of the tree as its words have it, wherever its links lead.
+pub(super) fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in parts(path) {
+        match part == ".." {
+            true => drop(plain.pop()),
+            false => plain.push(part),
+        }
+    }
+    plain
+}
+
 fn parts(path: &Path) -> VecDeque<OsString> {
     let part = |part: Component<'_>| match part {
         Component::Normal(name) => Some(name.to_owned()),

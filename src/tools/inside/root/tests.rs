@@ -148,10 +148,8 @@ fn secrets_and_the_files_of_git_are_kept() {
 fn a_write_replaces_the_whole_file_and_keeps_its_permissions() {
     let tree = Tree::new();
     fs::set_permissions(tree.path("src/a.rs"), fs::Permissions::from_mode(0o750)).unwrap();
-    symlink("a.rs", tree.path("src/same")).unwrap();
-    assert_eq!(tree.write("src/same", "other"), Ok(5));
+    assert_eq!(tree.write("src/deep/../a.rs", "other"), Ok(5));
     assert_eq!(tree.read("src/a.rs").as_deref(), Ok("other"));
-    assert!(tree.path("src/same").is_symlink());
     let mode = |name: &str| fs::metadata(tree.path(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode("src/a.rs"), 0o750);
     assert_eq!(tree.write("made/for/it.txt", ""), Ok(0));
@@ -164,6 +162,33 @@ fn a_write_replaces_the_whole_file_and_keeps_its_permissions() {
     let expected = "`run` may not be written: its permissions say that it is only read";
     assert_eq!(tree.said(tree.write("run", "z")), expected);
     assert_eq!(tree.names("."), ["made", "run", "src"]);
+}
+
+#[test]
+fn nothing_is_written_through_a_link() {
+    let tree = Tree::new();
+    symlink("a.rs", tree.path("src/same")).unwrap();
+    symlink("src", tree.path("there")).unwrap();
+    symlink("src/new.rs", tree.path("dangling")).unwrap();
+    for (name, place) in [
+        ("src/same", "src/a.rs"),
+        ("there/a.rs", "src/a.rs"),
+        ("there/new/file.rs", "src/new/file.rs"),
+        ("dangling", "src/new.rs"),
+    ] {
+        let expected = format!("`{name}` goes through a link: name the file itself, `{place}`");
+        assert_eq!(tree.said(tree.write(name, "x")), expected);
+        assert_eq!(tree.said(tree.root.make_directory(name)), expected);
+    }
+    let expected = "`there/a.rs` goes through a link: name the file itself, `src/a.rs`";
+    assert_eq!(tree.said(tree.root.rename("there/a.rs", "moved")), expected);
+    assert_eq!(tree.said(tree.root.rename("src/deep", "there/a.rs")), expected);
+    assert_eq!(tree.said(tree.root.remove("there/a.rs")), expected);
+    assert_eq!(tree.read("there/a.rs").as_deref(), Ok("inside"));
+    assert_eq!(tree.names("src"), ["a.rs", "deep", "same"]);
+    // A link itself is moved and removed by its own name.
+    tree.root.rename("dangling", "other").unwrap();
+    assert_eq!(tree.root.remove("other").unwrap(), Kind::Link);
 }
 
 #[test]

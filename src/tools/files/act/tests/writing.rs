@@ -66,6 +66,34 @@ fn files_are_copied_moved_and_deleted() {
 }
 
 #[test]
+fn no_tool_writes_through_a_link() {
+    let tree = Tree::new(&[("a", "text"), ("d/x", "1")]);
+    symlink("a", tree.path("link")).unwrap();
+    symlink("d", tree.path("there")).unwrap();
+    let before = tree.all();
+    let through = |path: &str, place: &str| format!("`{path}` goes through a link: name the file itself, `{place}`");
+    for (tool, arguments, expected) in [
+        ("write_file", json!({"path": "link", "content": "x"}), through("link", "a")),
+        ("write_file", json!({"path": "there/new", "content": "x"}), through("there/new", "d/new")),
+        ("edit_file", json!({"path": "link", "old_string": "text", "new_string": "x"}), through("link", "a")),
+        ("copy_file", json!({"src": "d/x", "dst": "link"}), through("link", "a")),
+        ("move_file", json!({"src": "a", "dst": "there/a"}), through("there/a", "d/a")),
+        ("move_file", json!({"src": "there/x", "dst": "b"}), through("there/x", "d/x")),
+        ("delete_file", json!({"path": "there/x"}), through("there/x", "d/x")),
+        ("mkdir", json!({"path": "there/n"}), through("there/n", "d/n")),
+        (
+            "apply_diff",
+            json!({"diff": "--- a/there/x\n+++ b/there/x\n@@ -1 +1 @@\n-1\n+2\n"}),
+            through("there/x", "d/x"),
+        ),
+    ] {
+        assert_eq!(tree.refusal(tool, arguments), expected, "{tool}");
+        assert_eq!(tree.all(), before, "{tool}");
+    }
+    assert_eq!(tree.call("copy_file", json!({"src": "link", "dst": "copy"})), "copied 4 bytes to `copy`");
+}
+
+#[test]
 fn a_diff_changes_several_files_at_once() {
     let tree =
         Tree::new(&[("edit.txt", "one\ntwo\n"), ("gone.txt", "bye\n"), ("old.txt", "same\nline\n"), ("run", "x\n")]);
@@ -100,7 +128,7 @@ fn a_diff_that_does_not_fit_changes_nothing() {
              nothing was changed",
         ),
         (edit("c", "x"), "`c` does not exist; nothing was changed"),
-        (edit("link", "one"), "`link` is a link: only files can be patched; nothing was changed"),
+        (edit("link", "one"), "`link` goes through a link: name the file itself, `a`"),
         (edit(".git/config", "x"), "`TREE/.git/config` is git's own, and who writes it can run commands"),
         (edit(".env", "KEY"), "`TREE/.env` may hold secrets"),
         (edit("d", "x"), "`d` is a directory"),
