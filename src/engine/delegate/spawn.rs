@@ -91,12 +91,11 @@ fn choose<'a>(
     let order = &wish.order;
     // Who names nobody gets one like itself, or somebody for everything where nobody delegates to its like.
     let like_itself = known.catalog.lookup(&wish.agent, &wish.agent).is_ok_and(|own| own.mode.is_delegatable());
-    let agent = match order.agent.trim() {
-        "" | "default" if !like_itself => GENERAL,
-        agent => agent,
-    };
+    let named = Some(order.agent.trim()).filter(|agent| !agent.is_empty());
+    let is_default = named.is_none_or(|agent| agent.eq_ignore_ascii_case("default"));
     let wanted = Wanted {
-        agent: Some(agent).filter(|agent| !agent.is_empty()),
+        // A persona belongs to a role, so nobody is put in the place of one that is not named.
+        agent: if is_default && !like_itself && order.persona.is_none() { Some(GENERAL) } else { named },
         persona: order.persona.as_deref(),
         model: order.model.as_deref(),
         effort: order.effort.as_deref(),

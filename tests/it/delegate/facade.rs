@@ -69,6 +69,11 @@ fn r61_spawn_agent_takes_all_its_words_and_returns_at_once() {
         (json!({ "message": "a", "items": [] }), "Provide either message or items, but not both"),
         (json!({ "message": " " }), "Empty message can't be sent to an agent"),
         (json!({ "items": [] }), "Items can't be empty"),
+        (json!({ "message": "a", "agent_name": "strict" }), "agent_name requires a non-default agent_type"),
+        (
+            json!({ "message": "a", "agent_name": "strict", "agent_type": " Default " }),
+            "agent_name requires a non-default agent_type",
+        ),
     ] {
         env.send_ready(&id, &[], &call("spawn_agent", &arguments));
         assert_eq!(env.last_answer(&id), format!("error: {expected}"));
