@@ -59,9 +59,10 @@ fn read_many_files(given: params::ReadManyFiles) -> Result<Request, String> {
     }
     paths.sort();
     paths.dedup();
-    let offset = at_least(0, tool, "offset", given.offset)?.unwrap_or(0);
+    // Nothing is before the first byte.
+    let offset = given.offset.unwrap_or(0).max(0);
     let limit = at_least(1, tool, "limit", given.limit)?.unwrap_or(BYTES).min(BYTES);
-    Ok(Request::ReadManyFiles { paths, offset: offset as u64, limit })
+    Ok(Request::ReadManyFiles { paths, offset: offset.unsigned_abs(), limit })
 }
 
 fn write_file(given: params::WriteFile) -> Result<Request, String> {
