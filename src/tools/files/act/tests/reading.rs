@@ -98,6 +98,7 @@ fn only_files_of_the_tree_are_read() {
     for (path, expected) in [
         ("out", "`out` leads out of the work tree by a link"),
         ("../secret", "`../secret` is outside of the work tree: name a path in it"),
+        ("/etc/os-release", "`/etc/os-release` is outside of the work tree: name a path in it"),
         ("/etc/passwd", "`/etc/passwd` is outside of the work tree: name a path in it"),
         ("pipe", "`pipe` is a pipe, not a regular file"),
         ("/dev/zero", "`/dev/zero` is outside of the work tree: name a path in it"),
