@@ -97,7 +97,8 @@ pub(in super::super) const ROWS: &[Row] = &[
     change(
         "git_create_branch",
         Effect::Adds,
-        "Create a branch. The session stays on its own.",
+        "Create a branch without switching to it: the session stays on its own. Tells the whole id of the commit that the \
+         branch points to.",
         schema::of::<params::CreateBranch>,
     ),
     change(
