@@ -13,6 +13,8 @@ mod tests;
 
 use serde_json::Value;
 
+use body::LeftOut;
+
 use super::line::{Line, Tone, columns_of, cut, one_line};
 use crate::api::permission::AutoApproval;
 
@@ -100,7 +102,9 @@ pub(crate) fn rows(card: &Card, width: u16, fold: Fold) -> Vec<Line> {
     };
     rows.extend(shown.into_iter().map(|line| gutter(SIDE).then(line)));
     if fold == Fold::Folded && card.body.len() > FOLDED {
-        let more = format!("…{} more line(s)", card.body.len() - FOLDED);
+        // Lines that were never stored count too.
+        let lines = |line: &Line| LeftOut::read(&line.text()).map_or(1, |left_out| left_out.lines);
+        let more = format!("…{} more line(s)", card.body[FOLDED..].iter().map(lines).sum::<usize>());
         rows.push(gutter(SIDE).then(Line::new().dim(more).fit(body_width)));
     }
     rows.push(match &card.footer {

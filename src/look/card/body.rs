@@ -21,6 +21,9 @@ const MARKS: &[&str] = &["[truncated]", "…[truncated]"];
 /// How words about a file begin that stand in the place of its text.
 const ABOUT: &[&str] = &["image: ", "skipped: ", "error: ", "empty file"];
 
+/// How the one line begins that some agents tell of a file instead of its text.
+const SUMMARIES: &[&str] = &["Read lines ", "Read all ", "Skipped "];
+
 /// What a call that runs can show already.
 pub(super) fn announced(call: &Call) -> Vec<Line> {
     match &call.shape {
@@ -174,6 +177,9 @@ fn read(output: &str) -> Option<Line> {
     {
         return Some(Line::new().dim(said));
     }
+    if SUMMARIES.iter().any(|word| output.starts_with(word)) && !output.trim_end().contains('\n') {
+        return confirmation(output);
+    }
     Some(Amount::of(output.lines().collect()).line())
 }
 
@@ -241,9 +247,25 @@ fn unnumbered(line: &str) -> &str {
     }
 }
 
-/// How much a line says is left out in its place.
+/// What a line says is left out in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    pub(super) lines: usize,
+    bytes: usize,
+}
+
+impl LeftOut {
+    /// Reads `[4 lines, 90 bytes left out]`; older outputs do not tell the lines.
+    pub(super) fn read(line: &str) -> Option<Self> {
+        let amount = line.strip_prefix('[')?.strip_suffix(" bytes left out]")?;
+        let (lines, bytes) = amount.split_once(" lines, ").unwrap_or(("0", amount));
+        Some(Self { lines: lines.parse().ok()?, bytes: bytes.parse().ok()? })
+    }
+}
+
+/// How many bytes a line says are left out in its place.
 fn counted(line: &str) -> Option<usize> {
-    line.strip_prefix('[')?.strip_suffix(" bytes left out]")?.parse().ok()
+    LeftOut::read(line).map(|left_out| left_out.bytes)
 }
 
 fn written(bytes: Option<usize>, output: &str) -> Option<Line> {
@@ -287,8 +309,13 @@ fn listed(output: &str, one: &str, many: &str) -> (Vec<Line>, Option<Line>) {
     let mark = if body.len() < all { CUT } else { "" };
     body.retain(|line| !line.text().trim().is_empty());
     let first = body.first().map(Line::text).unwrap_or_default();
-    let is_said =
-        ["Found ", "No files found", "No matches found", "Listed "].iter().any(|said| first.starts_with(said));
+    let is_said = ["Found ", "No files found", "No matches found", "Listed ", "Directory is empty"]
+        .iter()
+        .any(|said| first.starts_with(said));
+    if body.is_empty() {
+        // Whoever finds nothing says so; from the others nothing is known.
+        return (body, None);
+    }
     if is_said && body.len() == 1 {
         return (Vec::new(), Some(Line::new().dim(first)));
     }

@@ -376,11 +376,48 @@ fn r115_a_page_is_told_by_what_the_server_said() {
 }
 
 #[test]
+fn the_count_of_hidden_lines_includes_those_that_were_not_stored() {
+    let lines = |range: std::ops::Range<u32>| range.map(|n| format!("line {n}\n")).collect::<String>();
+    for (output, expected) in [
+        (format!("{}[5000 lines, 40000 bytes left out]\n{}", lines(0..12), lines(5012..5015)), "…5005 more line(s)"),
+        (format!("{}[40000 bytes left out]\n{}", lines(0..12), lines(5012..5015)), "…5 more line(s)"),
+        (lines(0..15), "…5 more line(s)"),
+    ] {
+        let card = done("execute", "make", json!({"command": "make"}), &output);
+        let drawn = drawn(&card, 60, Fold::Folded);
+        assert!(drawn.contains(expected), "{drawn}");
+    }
+}
+
+#[test]
+fn what_an_agent_does_not_tell_is_not_counted() {
+    // Gemini tells neither what it found nor how a command ended; the kind and a title are all there is.
+    for (tool, title, output, expected) in [
+        ("search", "'hello' within ./", "", "╭ Grep(\"hello\" in ./)\n╰"),
+        ("search", "'**/*.rs'", "", "╭ Glob(**/*.rs)\n╰"),
+        ("search", "src", "", "╭ List(src)\n╰"),
+        ("search", "src", "Directory is empty.", "╭ List(src)\n╰ Directory is empty."),
+        ("search", "src", "Listed 2 item(s).", "╭ List(src)\n╰ Listed 2 item(s)."),
+        ("search", "'hello'", "Found 3 matches", "╭ Grep(\"hello\" in .)\n╰ Found 3 matches"),
+        ("read", "a.txt", "Read lines 1-10 of 200 from a.txt", "╭ Read(a.txt)\n╰ Read lines 1-10 of 200 from a.txt"),
+        ("read", "a.bin", "Skipped binary file: a.bin", "╭ Read(a.bin)\n╰ Skipped binary file: a.bin"),
+        ("execute", "make", "", "╭ Bash(make)\n╰"),
+        ("execute", "make", "no rule", "╭ Bash(make)\n│   no rule\n╰"),
+        ("execute", "make", "Command exited with code: 3", "╭ Bash(make)\n╰ exit 3"),
+    ] {
+        let card = finished(tool, title, None, Outcome::Done, output);
+        assert_eq!(drawn(&card, 60, Fold::Open), expected, "{title} {output}");
+    }
+}
+
+#[test]
 fn r115_files_are_told_by_their_size_and_lists_by_their_number() {
     let cut = format!("{}\n[2000 bytes left out]\nend", "x".repeat(976));
+    let counted = format!("{}\n[4 lines, 2000 bytes left out]\nend", "x".repeat(976));
     for (tool, input, output, expected) in [
         ("read", json!({"path": "a"}), "1\thello\n2\tyou", "╭ Read(a)\n╰ 2 lines · 10 bytes"),
         ("read", json!({"path": "a"}), cut.as_str(), "╭ Read(a)\n╰ 2 lines · 2981 bytes (truncated)"),
+        ("read", json!({"path": "a"}), counted.as_str(), "╭ Read(a)\n╰ 2 lines · 2981 bytes (truncated)"),
         ("read", json!({"path": "a"}), "", "╭ Read(a)\n╰"),
         (
             "read_file",
