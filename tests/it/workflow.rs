@@ -371,6 +371,9 @@ fn r100_todos_are_replaced_as_a_whole() {
         [json!([item("a", "in_progress"), item("b", "pending")]), json!([item("b", "completed")]), json!([])];
     assert_eq!(plans, expected);
     assert!(!env.kinds(&id).contains(&"approval_requested".to_owned()));
+    // By this name a face knows that the list has a card of its own.
+    let calls = env.events(&id).into_iter().filter(|event| event["type"] == "tool_started");
+    assert!(calls.map(|event| event["title"].clone()).all(|title| title == "todo_write"));
     assert_eq!(workflow(&env, &id), json!({ "tasks": [], "plan": null }));
 }
 

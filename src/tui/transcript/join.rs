@@ -13,6 +13,7 @@ use super::text::Text;
 use crate::api::event::{Event, Payload};
 use crate::look::card::Outcome;
 use crate::look::status;
+use crate::permission::compact::tool::canonical;
 
 /// Which facts belong together.
 #[derive(Debug, Default)]
@@ -80,6 +81,9 @@ impl Transcript {
             }
             Payload::Message { turn, text } => self.said(place, *turn, text),
             Payload::Thought { text, .. } => self.add(place, || Entry::Thought(Text::new(text))),
+            // The list that it keeps has a card of its own, which changes in place.
+            Payload::ToolStarted { tool, title, .. } | Payload::ToolFinished { tool, title, ok: true, .. }
+                if keeps_todos(tool, title) => {}
             Payload::ToolStarted { turn, call, tool, title, input, auto } => {
                 let input = input.as_ref().map(|input| input.to_string().into());
                 self.call_started(place, *turn, call, |ended| Tool {
@@ -237,6 +241,11 @@ impl Transcript {
             self.add(place, || Entry::Message(Text::new(answer)));
         }
     }
+}
+
+/// Some agents tell the name of a tool in the title only.
+fn keeps_todos(tool: &str, title: &str) -> bool {
+    canonical(if tool == "other" { title } else { tool }) == "todo"
 }
 
 /// Two texts that read the same have the same.

@@ -289,6 +289,48 @@ fn a_prompt_waits_at_the_end_until_its_turn_begins() {
 }
 
 #[test]
+fn a_list_of_todos_that_is_cleared_leaves_nothing() {
+    let mut transcripts = transcript(vec![started(1), todo(1, &["in_progress"]), message(1, "One.")]);
+    transcripts.fact(&event(50, todo(1, &[])));
+    assert!(!text(&mut transcripts).contains('╭'), "{}", text(&mut transcripts));
+    transcripts.fact(&event(60, completed(1, "One.")));
+    assert!(!text(&mut transcripts).contains('╭'), "{}", text(&mut transcripts));
+}
+
+#[test]
+fn the_calls_that_keep_a_list_of_todos_have_no_cards() {
+    let call = |ok: bool| Payload::ToolFinished {
+        turn: 1,
+        call: "c1".into(),
+        tool: "todo_write".into(),
+        title: "todo_write".into(),
+        ok,
+        output: "todo_write: at most one todo can be in_progress, not 2".into(),
+        auto: None,
+    };
+    let begun = Payload::ToolStarted {
+        turn: 1,
+        call: "c1".into(),
+        tool: "todo_write".into(),
+        title: "todo_write".into(),
+        input: None,
+        auto: None,
+    };
+    let mut transcripts = transcript(vec![started(1), begun.clone(), todo(1, &["in_progress"]), call(true)]);
+    insta::assert_snapshot!(text(&mut transcripts), @"
+
+    ▏you  08:00
+    ▏agent
+    ╭ Plan  0/1
+    │   [>] step 1
+    ╰
+    ");
+    // What went wrong is shown.
+    let mut transcripts = transcript(vec![started(1), begun, call(false)]);
+    assert!(text(&mut transcripts).contains("at most one todo can be in_progress, not 2"));
+}
+
+#[test]
 fn r119_one_todo_card_changes_in_place_and_stays_as_it_was_at_the_end() {
     let mut transcripts = transcript(vec![started(1), todo(1, &["in_progress", "pending"]), message(1, "One.")]);
     insta::assert_snapshot!(text(&mut transcripts), @"

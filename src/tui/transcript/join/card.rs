@@ -110,17 +110,22 @@ impl Transcript {
         self.place_todo(turn);
     }
 
-    /// A list in progress stands at the end; what it was when the turn ended stays there.
+    /// A list in progress stands at the end; what it was when the turn ended stays there. One that was cleared has no card.
     fn place_todo(&mut self, turn: u32) {
         if let Some(TurnFacts { end: Some(end), todo: Some((_, steps)), .. }) = self.joins.turns.get(&turn) {
-            let (place, entry) = (Place::before(*end), Entry::Todo(steps.clone()));
-            self.put(place, entry);
+            let (place, steps) = (Place::before(*end), steps.clone());
+            self.put_todo(place, steps);
         }
         let open = self.joins.turns.iter().filter(|(_, facts)| facts.end.is_none());
         let last = open.filter_map(|(turn, facts)| facts.todo.as_ref().map(|(_, steps)| (turn, steps)));
-        match last.max_by_key(|(turn, _)| **turn).map(|(_, steps)| steps.clone()) {
-            Some(steps) => self.put(Place::TODO, Entry::Todo(steps)),
-            None => self.remove(Place::TODO),
+        let steps = last.max_by_key(|(turn, _)| **turn).map(|(_, steps)| steps.clone()).unwrap_or_default();
+        self.put_todo(Place::TODO, steps);
+    }
+
+    fn put_todo(&mut self, place: Place, steps: Vec<Step>) {
+        match steps.is_empty() {
+            true => self.remove(place),
+            false => self.put(place, Entry::Todo(steps)),
         }
     }
 
