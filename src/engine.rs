@@ -77,6 +77,7 @@ use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
 
 use crate::api::error::Error;
+use crate::api::event::PromptAuthor;
 use crate::api::request::{Answer, CreateSession, Decide, Merge, Resume, SendPrompt, SetPosture, Undo};
 use crate::api::session::{Session, Status};
 use crate::id::{self, SessionId};
@@ -190,7 +191,8 @@ impl Engine {
         if posture.is_some() || yolo.is_some() {
             self.tell(id, Command::SetPosture { posture, yolo }).await?;
         }
-        self.tell(id, Command::Send { draft: Draft { text, images, switch, context }, when }).await
+        let draft = Draft { text, images, switch, context, author: PromptAuthor::Person };
+        self.tell(id, Command::Send { draft, when }).await
     }
 
     pub async fn answer(&self, id: &str, request: Answer) -> Result<Session, Error> {

@@ -61,6 +61,8 @@ pub enum Payload {
         text: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Attached>,
+        #[serde(default, skip_serializing_if = "PromptAuthor::is_person")]
+        author: PromptAuthor,
     },
     /// A queued prompt that is never sent.
     PromptDropped {
@@ -312,6 +314,23 @@ pub struct Encoded {
     pub text: String,
 }
 
+/// Who wrote a prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptAuthor {
+    #[default]
+    Person,
+    /// The agent of the parent session.
+    ParentAgent,
+    Coppice,
+}
+
+impl PromptAuthor {
+    fn is_person(&self) -> bool {
+        *self == Self::Person
+    }
+}
+
 impl Payload {
     /// The text of a warning.
     pub fn warning(&self) -> Option<&str> {
@@ -500,7 +519,7 @@ mod tests {
             Payload::Attached { program: "shell".into() },
             Payload::Detached { program: "shell".into(), commit: None, changes: None },
             Payload::Conflict { files: vec![], with: "main".into() },
-            Payload::PromptQueued { number: 1, text: "x".into(), images: vec![] },
+            Payload::PromptQueued { number: 1, text: "x".into(), images: vec![], author: PromptAuthor::Person },
         ] {
             assert_eq!(serde_json::to_value(&payload).unwrap()["type"], payload.kind());
         }

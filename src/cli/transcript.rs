@@ -158,7 +158,9 @@ fn detail(payload: &Payload) -> String {
             format!("{} on {backend}, from {}", one_line(title), base.name)
         }
         Payload::TitleChanged { title } => one_line(title),
-        Payload::PromptQueued { number, text, images } => format!("{number}: {}{}", folded(text), status::with(images)),
+        Payload::PromptQueued { number, text, images, .. } => {
+            format!("{number}: {}{}", folded(text), status::with(images))
+        }
         Payload::Preparing { step, how } => match how {
             Some(how) => format!("{step} ({how})"),
             None => step.clone(),
@@ -272,7 +274,7 @@ pub(super) fn short(commit: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::event::PlanEntry;
+    use crate::api::event::{PlanEntry, PromptAuthor};
     use crate::api::handoff::Origin;
     use crate::api::session::{AskedQuestion, Base, Changes, Response, TurnError, Usage};
     use crate::look::sample;
@@ -312,7 +314,12 @@ mod tests {
                 parent: None,
             },
             Payload::TitleChanged { title: "Fix the port".into() },
-            Payload::PromptQueued { number: 1, text: "fix it\nplease".into(), images: vec![sample::image()] },
+            Payload::PromptQueued {
+                number: 1,
+                text: "fix it\nplease".into(),
+                images: vec![sample::image()],
+                author: PromptAuthor::Person,
+            },
             Payload::Preparing { step: "worktree".into(), how: Some("spare".into()) },
             Payload::SetupOutput { command: "make".into(), text: "cc a.c".into(), exit: None },
             Payload::SetupOutput { command: "make".into(), text: String::new(), exit: Some(2) },

@@ -43,7 +43,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use crate::api::event::Payload;
+use crate::api::event::{Payload, PromptAuthor};
 use crate::api::handoff::Handoff;
 use crate::api::request::{Decide, Merge};
 use crate::api::session::{Changes, Session};
@@ -168,6 +168,7 @@ pub(super) struct Draft {
     pub(super) switch: Switch,
     /// What goes before the text.
     pub(super) context: Option<String>,
+    pub(super) author: PromptAuthor,
 }
 
 /// Sends a message to a session's task, which is started if there is none.

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 
 use crate::api;
-use crate::api::event::Payload;
+use crate::api::event::{Payload, PromptAuthor};
 use crate::api::permission::SavedPlan;
 use crate::api::request::{CreateSession, Environment, Start};
 use crate::api::session::{Session, Status};
@@ -156,7 +156,7 @@ pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Resul
         ..Body::default()
     };
     let text = plan.as_ref().map_or_else(|| prompt.clone(), |(_, plan)| resume_prompt(plan, &prompt));
-    let fresh = Fresh { at: received, base, body, text, context: None, images };
+    let fresh = Fresh { at: received, base, body, text, context: None, images, author: PromptAuthor::Person };
     let detached = is_detached.then(|| detached_warning(&fresh.base.name));
     let warnings = detached.into_iter().chain(warning).chain(picked.warnings).collect();
     let plan = plan.map(|(saved, _)| saved);
@@ -172,6 +172,7 @@ pub(super) struct Fresh {
     pub(super) text: String,
     pub(super) context: Option<String>,
     pub(super) images: Vec<Picture>,
+    pub(super) author: PromptAuthor,
 }
 
 /// Makes the session a fact, together with what else becomes one.
@@ -181,7 +182,7 @@ pub(super) async fn write(
     fresh: Fresh,
     also: impl FnOnce(&Record) -> Result<Vec<Change>, Fault>,
 ) -> Result<Record, Fault> {
-    let Fresh { at: now, base, body, text, context, images } = fresh;
+    let Fresh { at: now, base, body, text, context, images, author } = fresh;
     let id = free_id(shared).await?;
     let project = project_id(shared, repo).await?;
     let branch = format!("coppice/{id}/{}", naming::slug_from(&body.title));
@@ -216,8 +217,8 @@ pub(super) async fn write(
         parent: record.body.child.as_ref().map(|child| child.parent.to_string()),
     };
     let images = image::store(shared.images_dir(id), 1, images).await?;
-    let queued = Payload::PromptQueued { number: 1, text: text.clone(), images: view::attached(&images) };
-    let prompt = PromptBody { text, images, context, switch: Switch::default() };
+    let queued = Payload::PromptQueued { number: 1, text: text.clone(), images: view::attached(&images), author };
+    let prompt = PromptBody { text, images, context, switch: Switch::default(), author };
     let mut changes = vec![
         Change::Project(ProjectRow { id: project, common_dir, record: json(&known) }),
         Change::Session(record.row()),

@@ -9,6 +9,7 @@ mod undo;
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::event::PromptAuthor;
 use crate::api::handoff::{Handoff, HandoffStatus};
 use crate::api::session::{Changes, Response, Status, SubmoduleChanges, Summary, TurnError, TurnState, Usage};
 use crate::api::workflow::Workflow;
@@ -303,6 +304,8 @@ pub(super) struct TurnBody {
     pub(super) state: TurnState,
     pub(super) prompt: String,
     #[serde(default)]
+    pub(super) author: PromptAuthor,
+    #[serde(default)]
     pub(super) images: Vec<ImageRecord>,
     #[serde(default)]
     pub(super) backend: String,
@@ -335,6 +338,8 @@ pub(super) struct PromptBody {
     /// What goes before the text: the results of earlier handoffs, a summary of the parent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) context: Option<String>,
+    #[serde(default)]
+    pub(super) author: PromptAuthor,
 }
 
 /// What changes with a prompt about who works.

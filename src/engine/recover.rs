@@ -281,6 +281,7 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
             let body = TurnBody {
                 state: TurnState::Interrupted,
                 prompt: prompt.text,
+                author: prompt.author,
                 images: prompt.images,
                 agent: None,
                 backend: record.body.backend.clone(),

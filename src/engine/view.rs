@@ -129,6 +129,7 @@ pub(super) fn turn(number: u32, body: TurnBody, raw: Option<String>) -> Turn {
     let TurnBody {
         state,
         prompt,
+        author: _,
         images,
         backend,
         model,

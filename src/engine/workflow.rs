@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::api::event::Payload;
+use crate::api::event::{Payload, PromptAuthor};
 use crate::api::handoff::Handoff;
 use crate::api::workflow as api;
 use crate::backend::Access;
@@ -140,6 +140,7 @@ pub(super) fn after_turn(
             order: review_order(&config),
             config,
             context: None,
+            author: PromptAuthor::Coppice,
         };
         if let Err(reason) = start_review(&shared, wish).await {
             let message = format!("the review did not start: {reason}");

@@ -84,6 +84,7 @@ fn r94_a_plan_is_revised_by_the_planner_and_applied_by_an_engineer() {
     );
     let queued = env.events(&id).into_iter().rfind(|event| event["type"] == "prompt_queued").unwrap();
     assert!(queued["text"].as_str().unwrap().contains("shorter"), "{queued:#}");
+    assert_eq!(queued["author"], "coppice");
     let refused = env.coppice(&["answer", &id, "7"]).exits(2);
     assert!(refused.stderr.contains("`7` is not one of the 4 options"), "{}", refused.stderr);
     env.coppice(&["answer", &id, "2"]).succeeds();
@@ -223,6 +224,9 @@ fn a_review_begins_with_the_changes_and_what_was_asked_for() {
     }
     assert!(!prompt.contains("+KEY=secret"), "{prompt}");
     assert_eq!(env.session(&review)["agent"], "reviewer");
+    let author =
+        |id: &str| env.events(id).into_iter().find(|event| event["type"] == "prompt_queued").unwrap()["author"].clone();
+    assert_eq!((author(&review), author(&id)), (json!("coppice"), Value::Null));
 }
 
 #[test]

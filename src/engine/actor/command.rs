@@ -101,7 +101,7 @@ impl Actor {
             When::InOrder => Place::Last,
             When::Now => Place::First,
         };
-        let Draft { text, images, switch, context } = draft;
+        let Draft { text, images, switch, context, author } = draft;
         let images = image::store(self.shared.images_dir(self.id), self.record.body.prompts + 1, images).await?;
         if let Session::Resting(Rest::Failed | Rest::Interrupted) = self.state
             && switch.backend.is_some()
@@ -109,7 +109,7 @@ impl Actor {
             // Who was to take the prompts that wait did not take them.
             self.record.body.redirect = Some(Redirect { last: self.record.body.prompts, switch: switch.clone() });
         }
-        self.queue(PromptBody { text, images, switch, context }, place).await?;
+        self.queue(PromptBody { text, images, switch, context, author }, place).await?;
         match (when, self.state) {
             (When::Now, Session::Turning(_)) => {
                 self.go_on = true;
@@ -144,7 +144,7 @@ impl Actor {
             Place::Last => body.order.push(number),
         }
         let images = view::attached(&prompt.images);
-        self.staged.push(Payload::PromptQueued { number, text: prompt.text.clone(), images });
+        self.staged.push(Payload::PromptQueued { number, text: prompt.text.clone(), images, author: prompt.author });
         let row = PromptRow { session: self.id, number, at: clock::now(), body: json(&prompt), turn: None };
         let kept = self.unsaved.len();
         let changes = std::iter::once(Change::Prompt(row)).chain(with).collect();
@@ -351,9 +351,9 @@ impl Actor {
     async fn last_task(&self) -> Result<PromptBody, Fault> {
         let turn = self.record.body.turns;
         let row = self.shared.turn(self.id, turn).await?.ok_or(Fault::NoTurn { id: self.id, turn })?;
-        let TurnBody { prompt: text, images, .. } = TurnBody::read(&row)?;
+        let TurnBody { prompt: text, images, author, .. } = TurnBody::read(&row)?;
         let context = delegate::of_unfinished(&self.shared, &self.record).await?;
-        Ok(PromptBody { text, images, context, ..PromptBody::default() })
+        Ok(PromptBody { text, images, context, author, ..PromptBody::default() })
     }
 }
 

@@ -145,6 +145,7 @@ impl Actor {
         TurnBody {
             state,
             prompt: turn.task.text.clone(),
+            author: turn.task.author,
             images: turn.task.images.clone(),
             agent: turn.started.as_ref().and_then(|begun| begun.agent.clone()),
             backend: self.record.body.backend.clone(),

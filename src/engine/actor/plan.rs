@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::api::event::Payload;
+use crate::api::event::{Payload, PromptAuthor};
 use crate::api::handoff::Handoff;
 use crate::backend::Access;
 use crate::config::family::PlannerApproval;
@@ -118,6 +118,7 @@ impl Actor {
         let follow_up = |text: String, agent: &str| PromptBody {
             text,
             switch: Switch { agent: Some((agent.to_owned(), None)), ..Switch::default() },
+            author: PromptAuthor::Coppice,
             ..PromptBody::default()
         };
         let posture = match decision {

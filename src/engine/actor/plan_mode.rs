@@ -2,7 +2,7 @@
 //!
 //! A process in plan mode cannot change files, so an approved plan is carried out by a turn of its own.
 
-use crate::api::event::Payload;
+use crate::api::event::{Payload, PromptAuthor};
 use crate::permission::{Hold, Posture};
 use crate::protocol;
 use crate::session::Event;
@@ -137,7 +137,12 @@ impl Actor {
         };
         let stored = match prompt {
             Some(text) => {
-                let prompt = PromptBody { text, switch: self.hand_over(action), ..PromptBody::default() };
+                let prompt = PromptBody {
+                    text,
+                    switch: self.hand_over(action),
+                    author: PromptAuthor::Coppice,
+                    ..PromptBody::default()
+                };
                 self.queue(prompt, Place::First).await
             }
             None => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
+use crate::api::event::PromptAuthor;
 use crate::api::handoff::{Handoff, HandoffStatus};
 use crate::api::request::When;
 use crate::api::session::Status;
@@ -141,7 +142,13 @@ pub(super) async fn send_input(
         delegation::When::NextTurn => When::InOrder,
         delegation::When::Now => When::Now,
     };
-    let draft = Draft { text: input.text, images: Vec::new(), switch: Switch::default(), context: None };
+    let draft = Draft {
+        text: input.text,
+        images: Vec::new(),
+        switch: Switch::default(),
+        context: None,
+        author: PromptAuthor::ParentAgent,
+    };
     let session = tell(shared, child, Command::Send { draft, when }).await?;
     let submission = format!("{child}-{}", session.turns + session.queued);
     Ok(serde_json::json!({ "submission_id": submission }).to_string())

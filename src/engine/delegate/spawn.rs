@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::agent::select::{Inherited, Selected, Wanted, select};
 use crate::agent::{self, Definition};
+use crate::api::event::PromptAuthor;
 use crate::api::handoff::{Handoff, HandoffStatus, Integration};
 use crate::api::session::{Changes, Usage};
 use crate::backend::Access;
@@ -40,6 +41,7 @@ pub(in super::super) struct Wish {
     pub(in super::super) config: Arc<Config>,
     /// What the child should know beside its task.
     pub(in super::super) context: Option<String>,
+    pub(in super::super) author: PromptAuthor,
 }
 
 impl Wish {
@@ -53,6 +55,7 @@ impl Wish {
             order: order.clone(),
             config: caller.config.clone(),
             context: order.context.clone(),
+            author: PromptAuthor::ParentAgent,
         }
     }
 }
@@ -231,7 +234,8 @@ async fn make(
         integration: Integration::Nothing {},
         thread_note: record.note.clone(),
     };
-    let fresh = Fresh { at: now, base, body, text: order.prompt.clone(), context, images: Vec::new() };
+    let (text, author) = (order.prompt.clone(), wish.author);
+    let fresh = Fresh { at: now, base, body, text, context, images: Vec::new(), author };
     let stored = create::write(shared, repo, fresh, |child| Ok(handoff::changes(&made(child))?.to_vec())).await;
     let child = match stored {
         Ok(child) => child,

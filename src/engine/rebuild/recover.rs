@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::api::event::PromptAuthor;
 use crate::api::session::{Status, TurnState, Usage};
 use crate::git::removal;
 use crate::git::traces::{CommitTrace, SessionTraces};
@@ -164,6 +165,7 @@ fn recover_turn(record: &Record, checkpoint: Option<&CommitTrace>) -> TurnBody {
     TurnBody {
         state: TurnState::Completed,
         prompt: String::new(),
+        author: PromptAuthor::Person,
         images: Vec::new(),
         backend: record.body.backend.clone(),
         model: None,

@@ -393,7 +393,16 @@ fn what_changes_the_work_tree_is_read_again() {
     let checkpoint = Payload::Checkpoint { turn: 3, commit: "c".into(), changes: Changes::default() };
     for (session, payload, expected) in [
         (ID, checkpoint.clone(), asked.clone()),
-        (ID, Payload::PromptQueued { number: 4, text: "t".into(), images: vec![] }, asked.clone()),
+        (
+            ID,
+            Payload::PromptQueued {
+                number: 4,
+                text: "t".into(),
+                images: vec![],
+                author: crate::api::event::PromptAuthor::Person,
+            },
+            asked.clone(),
+        ),
         (ID, Payload::TurnInterrupted { turn: 3, reason: "stopped".into() }, asked.clone()),
         (ID, Payload::TitleChanged { title: "t".into() }, vec![]),
         ("other", checkpoint, vec![]),

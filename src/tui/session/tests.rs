@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::api::error::{Error, ErrorKind};
-use crate::api::event::{Event, Live, Payload, PlanEntry};
+use crate::api::event::{Event, Live, Payload, PlanEntry, PromptAuthor};
 use crate::api::handoff::{Handoff, HandoffStatus, PendingPermission};
 use crate::api::session::{Approval, Session, Status, Summary, Usage};
 use crate::look::sample::{self as look, NOW};
@@ -52,6 +52,7 @@ fn story() -> Vec<Event> {
                 number: 1,
                 text: "Add a token bucket to the gateway. Keep the public API.".into(),
                 images: vec![],
+                author: PromptAuthor::Person,
             },
         ),
         event(
@@ -75,7 +76,16 @@ fn story() -> Vec<Event> {
         41,
         Payload::PlanUpdated { turn: 1, entries: vec![step("read", "completed"), step("tests", "in_progress")] },
     ));
-    story.push(event(PARENT, 42, Payload::PromptQueued { number: 2, text: "also the clock".into(), images: vec![] }));
+    story.push(event(
+        PARENT,
+        42,
+        Payload::PromptQueued {
+            number: 2,
+            text: "also the clock".into(),
+            images: vec![],
+            author: PromptAuthor::Person,
+        },
+    ));
     story
 }
 

@@ -1,6 +1,7 @@
 //! What a transcript is made of. Entries hold what came, as compactly as it can be shown again; no rows.
 
 use super::text::Text;
+use crate::api::event::PromptAuthor;
 use crate::api::handoff::HandoffStatus;
 use crate::api::permission::AutoApproval;
 use crate::api::session::Changes;
@@ -62,6 +63,7 @@ pub(super) struct Turn {
     pub(super) agent: Option<Box<str>>,
     /// Absent while the fact that brought it is not there.
     pub(super) prompt: Option<Text>,
+    pub(super) author: PromptAuthor,
 }
 
 /// A call, from its beginning to its end as far as they are known.

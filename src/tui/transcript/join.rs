@@ -10,7 +10,7 @@ use super::Transcript;
 use super::entry::{Asked, Entry, Failure, Place, Step, Tool, Turn};
 use super::talk::talk;
 use super::text::Text;
-use crate::api::event::{Event, Payload};
+use crate::api::event::{Event, Payload, PromptAuthor};
 use crate::look::card::Outcome;
 use crate::look::status;
 use crate::permission::compact::tool::canonical;
@@ -33,6 +33,7 @@ pub(super) struct Joins {
 #[derive(Debug, Default)]
 struct Prompt {
     text: Option<Box<str>>,
+    author: PromptAuthor,
     is_dropped: bool,
     turns: Vec<Place>,
 }
@@ -65,10 +66,12 @@ impl Transcript {
     pub(super) fn apply(&mut self, event: &Event) {
         let (seq, place) = (event.seq, Place::of(event.seq));
         match &event.payload {
-            Payload::PromptQueued { number, text, images } if images.is_empty() => self.prompt_queued(*number, text),
-            Payload::PromptQueued { number, text, images } => {
+            Payload::PromptQueued { number, text, images, author } if images.is_empty() => {
+                self.prompt_queued(*number, text, *author);
+            }
+            Payload::PromptQueued { number, text, images, author } => {
                 let with = status::with(images);
-                self.prompt_queued(*number, &format!("{text}\n{}", with.trim_start_matches(", ")));
+                self.prompt_queued(*number, &format!("{text}\n{}", with.trim_start_matches(", ")), *author);
             }
             Payload::PromptDropped { number } => {
                 self.joins.prompts.entry(*number).or_default().is_dropped = true;
@@ -189,12 +192,13 @@ impl Transcript {
         }
     }
 
-    fn prompt_queued(&mut self, number: u32, text: &str) {
+    fn prompt_queued(&mut self, number: u32, text: &str, author: PromptAuthor) {
         let prompt = self.joins.prompts.entry(number).or_default();
         if prompt.text.is_some() {
             return;
         }
         prompt.text = Some(text.into());
+        prompt.author = author;
         let (turns, is_dropped) = (prompt.turns.clone(), prompt.is_dropped);
         if turns.is_empty() && !is_dropped {
             self.put(Place::queued(number), Entry::Queued(Text::new(text)));
@@ -202,6 +206,7 @@ impl Transcript {
         for place in turns {
             if let Some(Entry::Turn(turn)) = self.entry_mut(place) {
                 turn.prompt = Some(Text::new(text));
+                turn.author = author;
             }
         }
     }
@@ -212,9 +217,9 @@ impl Transcript {
         }
         let prompt = self.joins.prompts.entry(number).or_default();
         prompt.turns.push(place);
-        let text = prompt.text.as_deref().map(Text::new);
+        let (text, author) = (prompt.text.as_deref().map(Text::new), prompt.author);
         self.remove(Place::queued(number));
-        self.put(place, Entry::Turn(Turn { at, agent, prompt: text }));
+        self.put(place, Entry::Turn(Turn { at, agent, prompt: text, author }));
     }
 
     fn said(&mut self, place: Place, turn: u32, text: &str) {

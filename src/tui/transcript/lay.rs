@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use super::entry::{Approval, Asked, Delegation, Entry, Failure, Mark, Step, Tool, Turn};
 use super::join::Joins;
 use super::text::Text;
+use crate::api::event::PromptAuthor;
 use crate::api::handoff::HandoffStatus;
 use crate::look::card::{self, Card, Fold};
 use crate::look::line::{Line, Tone, one_line, unstyled, visible};
@@ -59,7 +60,12 @@ fn prompt(turn: &Turn, unit: usize, zone: &TimeZone, width: u16) -> Vec<Line> {
     let mut rows = Vec::new();
     if unit == 0 {
         rows.push(Line::new());
-        rows.push(Line::toned(Tone::Accent, "▏you").dim(format!("  {}", time(turn.at, zone))));
+        let author = match turn.author {
+            PromptAuthor::Person => Line::toned(Tone::Accent, "▏you"),
+            PromptAuthor::ParentAgent => Line::new().plain("▏parent agent"),
+            PromptAuthor::Coppice => Line::new().plain("▏coppice"),
+        };
+        rows.push(author.dim(format!("  {}", time(turn.at, zone))));
     }
     let units = turn.prompt.as_ref().map_or(1, |text| text.chunks().len().max(1));
     if let Some(text) = turn.prompt.as_ref().and_then(|text| text.chunks().get(unit)) {

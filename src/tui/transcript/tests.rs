@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::api::event::{Block, Engine, Payload, PlanEntry};
+use crate::api::event::{Block, Engine, Payload, PlanEntry, PromptAuthor};
 use crate::api::handoff::HandoffStatus;
 use crate::api::permission::AutoApproval;
 use crate::api::session::{AskedQuestion, Base, Changes, Response, TurnError};
@@ -28,7 +28,7 @@ pub(super) fn message(turn: u32, text: &str) -> Payload {
 }
 
 pub(super) fn prompt(number: u32, text: &str) -> Payload {
-    Payload::PromptQueued { number, text: text.into(), images: vec![] }
+    Payload::PromptQueued { number, text: text.into(), images: vec![], author: PromptAuthor::Person }
 }
 
 pub(super) fn started(turn: u32) -> Payload {
@@ -235,7 +235,12 @@ fn an_answer_is_shown_once() {
 
 #[test]
 fn a_prompt_names_its_images() {
-    let queued = Payload::PromptQueued { number: 1, text: "look".into(), images: vec![sample::image()] };
+    let queued = Payload::PromptQueued {
+        number: 1,
+        text: "look".into(),
+        images: vec![sample::image()],
+        author: PromptAuthor::Person,
+    };
     let shown = text(&mut transcript(vec![queued, started(1)]));
     assert!(shown.contains("look\nwith wrong.png\n"), "{shown}");
 }
@@ -328,6 +333,18 @@ fn the_calls_that_keep_a_list_of_todos_have_no_cards() {
     // What went wrong is shown.
     let mut transcripts = transcript(vec![started(1), begun, call(false)]);
     assert!(text(&mut transcripts).contains("at most one todo can be in_progress, not 2"));
+}
+
+#[test]
+fn a_prompt_that_no_person_wrote_says_who_did() {
+    for (author, expected) in [
+        (PromptAuthor::Person, "\n▏you  08:00\nDo it.\n▏agent"),
+        (PromptAuthor::ParentAgent, "\n▏parent agent  08:00\nDo it.\n▏agent"),
+        (PromptAuthor::Coppice, "\n▏coppice  08:00\nDo it.\n▏agent"),
+    ] {
+        let queued = Payload::PromptQueued { number: 1, text: "Do it.".into(), images: vec![], author };
+        assert_eq!(text(&mut transcript(vec![queued, started(1)])), expected);
+    }
 }
 
 #[test]
