@@ -230,6 +230,18 @@ fn a_review_begins_with_the_changes_and_what_was_asked_for() {
 }
 
 #[test]
+fn a_session_that_is_handed_to_a_reviewer_says_what_it_has_done() {
+    let env = crate::tape::taped();
+    env.coppice(&["config", "set", "tools.surface", "advisory"]).succeeds();
+    let id = env.create_with(&["--model", "taped"], &steps(&[write("fresh.txt", "fresh"), say("done")]));
+    env.wait_for(&id, "ready");
+    env.send_ready(&id, &["--agent", "reviewer"], &say("fine"));
+    env.send_ready(&id, &[], &say("still fine"));
+    let told: Vec<_> = crate::tape::texts(&env).iter().map(|prompt| prompt.contains("> A fresh.txt +1 -0")).collect();
+    assert_eq!(told, [false, true, false]);
+}
+
+#[test]
 fn a_reviewer_looks_at_the_changes_with_tools_of_its_own() {
     let env = TestEnv::new();
     env.write("notes.txt", "before\n");

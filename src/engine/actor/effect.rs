@@ -84,6 +84,7 @@ impl Actor {
         let abort = CancellationToken::new();
         let task = self.turn.as_ref().map(|turn| turn.task.clone()).unwrap_or_default();
         let task = self.with_decisions(task).await;
+        let task = self.with_reviewed_work(task).await;
         let engine = task.switch.apply(self.record.body.engine());
         let open = self.conversation.take().zip(self.open.take());
         let mut record = self.record.clone();

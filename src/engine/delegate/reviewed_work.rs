@@ -26,13 +26,14 @@ const LISTED_FILES: usize = 200;
 const PROMPT_CHARS: usize = 2000;
 const QUOTED_PROMPTS: usize = 8;
 
-/// Describes what the session has done up to a snapshot of its work tree. What cannot be read is said in its place.
-pub(super) async fn describe_work(shared: &Arc<Shared>, session: &Record, repo: &Repo, snapshot: Oid) -> String {
+/// Describes what the session has done up to a commit or to its files as they are. What cannot be read is said in its
+/// place.
+pub(in super::super) async fn describe_work(shared: &Arc<Shared>, session: &Record, repo: &Repo, to: Target) -> String {
     let prompts = match prompts(shared, session).await {
         Ok(prompts) => describe_prompts(&prompts),
         Err(fault) => format!("What the work was asked for could not be read: {}", text(fault)),
     };
-    let changes = match read_changes(shared, session, repo, snapshot).await {
+    let changes = match read_changes(shared, session, repo, to).await {
         Ok((files, patch)) => describe_changes(session.body.measured_from(), &files, &patch),
         Err(fault) => format!(
             "The changes could not be read: {}. Look at them with `git_diff_files` and the base `{}`.",
@@ -54,12 +55,11 @@ async fn read_changes(
     shared: &Shared,
     session: &Record,
     repo: &Repo,
-    snapshot: Oid,
+    to: Target,
 ) -> Result<(Vec<FileChange>, Patch), Fault> {
     let tree = prepare::tree_of(session, repo)?;
     let from: Oid = session.body.measured_from().parse()?;
     let read = move |tree| {
-        let to = Target::Commit(snapshot);
         let view = View { paths: &[], without: TREE_SECRETS, limit: PATCH_BYTES };
         Ok((diff::files(&tree, &from, to)?, diff::patch_head(&tree, &from, to, view)?))
     };

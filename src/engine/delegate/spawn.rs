@@ -12,6 +12,7 @@ use crate::api::session::{Changes, Usage};
 use crate::backend::Access;
 use crate::config::Config;
 use crate::delegation::{self, AgentKind, Candidate, DelegationTool, Facade, Hold, Limits, Order, Standing};
+use crate::git::diff::Target;
 use crate::git::handoff::{Ignored, snapshot};
 use crate::git::{Base, Oid, Repo, Worktree};
 use crate::protocol::naming;
@@ -262,7 +263,7 @@ async fn with_reviewed_work(
     snapshot: Oid,
     context: Option<String>,
 ) -> String {
-    let work = describe_work(shared, parent, repo, snapshot).await;
+    let work = describe_work(shared, parent, repo, Target::Commit(snapshot)).await;
     context.into_iter().chain([work]).collect::<Vec<_>>().join("\n\n")
 }
 
