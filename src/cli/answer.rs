@@ -1,5 +1,7 @@
 //! `coppice answer`: answers to the questions that ended a turn.
 
+use std::path::Path;
+
 use super::ask;
 use super::line::{Line, Tone};
 use super::show::question_lines;
@@ -7,6 +9,10 @@ use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
 use crate::api::request::Answer;
 use crate::api::session::{Question, Session, WaitingFor};
+use crate::client::connection::Connection;
+
+/// The purpose of a question about a plan.
+const PLAN_DECISION: &str = "planner_plan_decision";
 
 /// Answers the questions of a session; when all are answered, it goes on.
 ///
@@ -50,6 +56,8 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         }
         (given, _) => choose(&open, given)?,
     };
+    let decides = open.iter().any(|question| question.purpose.as_deref() == Some(PLAN_DECISION));
+    let before = if decides { saved_plan(&client, &session.id).await? } else { None };
     let after = client.answer(&session.id, &Answer { answers }).await?;
     // One that goes on has heard everything it asked.
     let waits = after.waiting_for == Some(WaitingFor::Answer);
@@ -61,9 +69,20 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         }
         Format::Human => {
             context.output.say(&Line::new().strong(&after.id).plain(" ").then(status::word(after.status)))?;
+            let saved = if decides { saved_plan(&client, &session.id).await? } else { None };
+            if let Some((_, path)) = saved.filter(|saved| before.as_ref() != Some(saved)) {
+                let path = Path::new(&session.worktree).join(path);
+                context.output.say(&Line::new().plain(format!("saved the plan to `{}`", path.display())))?;
+            }
         }
     }
     Ok(if left > 0 { Exit::WaitsForAnswer } else { Exit::Done })
+}
+
+/// The plan of the session's family that was saved last, by its id, and where it is in the work tree.
+async fn saved_plan(client: &Connection, session: &str) -> Result<Option<(String, String)>, Failure> {
+    let plan = client.workflow(session).await?.plan;
+    Ok(plan.and_then(|plan| Some((plan.plan_id, plan.saved_to?))))
 }
 
 /// Asks until the answer is words or one of the options.

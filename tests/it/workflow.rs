@@ -57,9 +57,11 @@ fn r94_a_person_saves_a_plan_and_no_model_is_asked() {
     // What was decided about is the same after a restart.
     env.kill_daemon();
     assert_eq!(env.status(&id), "asking");
-    env.coppice(&["answer", &id, "Save plan"]).succeeds();
+    let answered = env.coppice(&["answer", &id, "Save plan"]).exits(0).stderr;
     env.wait_for(&id, "ready");
     let path = ".coppice/plans/parser-work-plan.md";
+    let told = format!("saved the plan to `{}`\n", env.worktree(&id).join(path).display());
+    assert!(answered.ends_with(&told), "{answered}");
     let saved = fs::read_to_string(env.worktree(&id).join(path)).unwrap();
     assert_eq!(saved, "# Rewrite the parser\n\n1. Do it.\n\n@answer applied\n");
     let kept = workflow(&env, &id)["plan"].clone();
