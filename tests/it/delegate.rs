@@ -380,4 +380,13 @@ fn r57_a_child_ends_at_its_last_step() {
     assert_eq!(env.session(&child(&env, &id))["last_error"]["kind"], "step_limit");
     let (_, answer) = played(&env, &delegate("short", &steps(&["@read README.md", "@read README.md"])));
     assert_eq!(record(&answer)["status"], "completed");
+    // Two of the built-in agents have a limit.
+    for (agent, limit) in [("explore", 15), ("general", 20)] {
+        let reads = |count: usize| delegate(agent, &steps(&vec!["@read README.md"; count]));
+        let (_, answer) = played(&env, &reads(limit));
+        assert_eq!(record(&answer)["status"], "completed", "{agent}");
+        let (_, answer) = played(&env, &reads(limit + 1));
+        let expected = format!("the agent may make {limit} tool calls in a turn and wanted another");
+        assert_eq!(record(&answer)["error"], expected, "{agent}");
+    }
 }

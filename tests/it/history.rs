@@ -295,3 +295,28 @@ fn r108_branches_pushes_and_the_way_back_stay_with_the_session() {
     assert_eq!(pushed, "checkpoint");
     assert_eq!(env.git(&["symbolic-ref", "--short", "HEAD"]), "main");
 }
+
+#[test]
+fn what_git_says_is_cut_and_the_cut_is_told() {
+    let env = served();
+    env.write("big.txt", &"x".repeat(1_500_000));
+    env.commit("big");
+    let missing: Vec<String> = (0..900).map(|n| format!("{n:0>120}")).collect();
+    let words: Vec<&str> =
+        ["ls-files", "--error-unmatch", "--"].into_iter().chain(missing.iter().map(String::as_str)).collect();
+    let id = env.create(&steps(&[
+        call("git", &json!({ "args": ["show", "HEAD:big.txt"] })),
+        call("git", &json!({ "args": words })),
+        call("git_show_file_at_rev", &json!({ "path": "big.txt" })),
+    ]));
+    // So many words are more than the rules read.
+    env.wait_for(&id, "approval");
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    let answer = env.last_answer(&id);
+    for (limit, count) in [(1024 * 1024, 2), (64 * 1024, 1)] {
+        let mark = format!("…[truncated] the first {limit} bytes are shown");
+        assert_eq!(answer.matches(&mark).count(), count, "{mark}: {} bytes", answer.len());
+    }
+    assert!(answer.len() < 2 * 1024 * 1024 + 100_000, "{} bytes", answer.len());
+}

@@ -274,6 +274,32 @@ fn a_reviewer_looks_at_the_changes_with_tools_of_its_own() {
 }
 
 #[test]
+fn a_review_starts_by_itself_in_one_of_eight_cases() {
+    let env = TestEnv::new();
+    env.configure("[workflow]\nreview_mode = \"auto\"");
+    for case in 0..8 {
+        let (is_completed, all_completed, is_unreviewed) = (case & 1 != 0, case & 2 != 0, case & 4 != 0);
+        let review = |name: &str| {
+            let outcome =
+                json!({ "action": "review", "task_id": name, "review_status": "pass", "review_summary": "s" });
+            call("task_review", &outcome)
+        };
+        let other = match all_completed {
+            true => done("b"),
+            false => task(&json!({ "action": "create", "task_id": "b", "title": "Do b" })),
+        };
+        let reviews = if is_unreviewed { review("b") } else { steps(&[review("a"), review("b")]) };
+        let end = if is_completed { say("done") } else { crate::script::fail("broke") };
+        let id = parent(&env, &steps(&[done("a"), other, delegate("reviewer", &reviews), end]));
+        env.wait_for(&id, if is_completed { "ready" } else { "failed" });
+        // Whether a review began is known when the daemon has ended.
+        env.end_daemon(&[]);
+        let begun = children(&env, &id).len() - 1;
+        assert_eq!(begun, usize::from(case == 7), "case {case:03b}");
+    }
+}
+
+#[test]
 fn r98_tasks_follow_their_rules_and_outlive_the_daemon() {
     let env = TestEnv::new();
     let (id, answer) = played(
