@@ -138,13 +138,18 @@ fn input_words(read: &ShellText) -> Vec<&str> {
 /// The place that must stay among those that `find` lists for a command which removes them.
 fn listed_place<'a>(read: &'a ShellText, command: &SimpleCommand, base: Option<&str>) -> Option<&'a str> {
     let is_called = |names: &[&str], command: &SimpleCommand| names.contains(&command.program());
-    // A script of a shell gets what it is fed as its own arguments.
-    let gets_more = command.is_fed
-        || command.texts().iter().any(|word| matches!(*word, "${@}" | "${*}" | "${0}" | "${1}" | "${^}"));
-    if !gets_more || !is_called(&REMOVERS, command) {
+    let reading = || read.commands.iter().filter(|command| is_called(&READERS, command));
+    let is_read = |name: &str| reading().any(|command| command.texts()[1..].contains(&name));
+    // A script of a shell gets what it is fed as its own arguments, and a loop what `read` puts into a variable.
+    let gets_more = |word: &&str| {
+        let name = word.strip_prefix("${").and_then(|name| Some(name.split_once('}')?.0));
+        name.is_some_and(|name| matches!(name, "@" | "*" | "0" | "1" | "^") || is_read(name))
+    };
+    if !is_called(&REMOVERS, command) || !(command.is_fed || command.texts().iter().any(gets_more)) {
         return None;
     }
-    let is_piped = || read.commands.iter().any(|command| is_called(&["parallel", "xargs"], command));
+    let is_piped =
+        || reading().next().is_some() || read.commands.iter().any(|command| is_called(&["parallel", "xargs"], command));
     read.commands.iter().find_map(|command| match command.program() {
         "find" if is_piped() => lost_start(&command.texts()[1..], base),
         "fd" | "fdfind" => lost_place(command, base),
@@ -297,6 +302,9 @@ fn removed<'a>(arguments: &[&'a str], fed: &[&'a str], base: Option<&str>) -> Op
 
 /// Programs that remove or empty the files that they are given.
 const REMOVERS: [&str; 4] = ["rm", "shred", "truncate", "unlink"];
+
+/// Commands of a shell that put their input into variables.
+const READERS: [&str; 3] = ["mapfile", "read", "readarray"];
 
 /// The place among the arguments of `find` that must stay.
 fn found<'a>(arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {

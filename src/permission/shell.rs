@@ -350,8 +350,14 @@ pub fn describe_opaque(text: &str) -> Option<String> {
 
 /// The words that commands of a text print.
 pub(super) fn printed_words(commands: &[SimpleCommand]) -> Vec<&str> {
-    let prints = |command: &&SimpleCommand| matches!(command.program(), "echo" | "printf" | "ls");
-    let words = commands.iter().filter(prints).flat_map(|command| command.words.iter().skip(1));
+    let words = commands.iter().flat_map(|command| {
+        let is_printed = move |word: &&Word| match command.program() {
+            "echo" | "printf" => true,
+            "ls" => !word.text.starts_with('-'),
+            _ => false,
+        };
+        command.words.iter().skip(1).filter(is_printed)
+    });
     words.flat_map(|word| word.text.split_whitespace()).collect()
 }
 

@@ -474,10 +474,25 @@ fn a_home_is_kept_from_other_spellings_of_its_loss() {
         "chmod -R 000 ~",
         "chown -R nobody ~",
         "echo 'rm -rf ~' | at now",
+        "find ~ | while read f; do rm \"$f\"; done",
+        "find ~ -type f -print0 | while IFS= read -r -d '' f; do rm -f -- \"$f\"; done",
+        "while read -r x; do shred $x; done < <(find /)",
+        "find ~ | { mapfile -t files; rm \"${files[@]}\"; }",
     ] {
         assert!(catastrophe(text).is_some(), "{text}");
     }
-    for text in ["mv -t ~ a", "mv -t /tmp ~/a", "fd . src -X rm", "chmod -R u+w ~/x", "find a | xargs -d '\\n' rm"] {
+    for text in [
+        "mv -t ~ a",
+        "mv -t /tmp ~/a",
+        "fd . src -X rm",
+        "chmod -R u+w ~/x",
+        "find a | xargs -d '\\n' rm",
+        "ls -1 | xargs kill",
+        "ls -1t | xargs -n 1 kill -9",
+        "find ~ -name .DS_Store | while read f; do rm \"$f\"; done",
+        "find src | while read f; do rm \"$f\"; done",
+        "find ~ | while read f; do wc -l \"$f\"; done; rm \"$x\"",
+    ] {
         assert_eq!(catastrophe(text), None, "{text}");
     }
 }
