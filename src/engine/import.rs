@@ -4,3 +4,5 @@
 mod rules;
 mod servers;
 mod unused;
+
+pub(super) use servers::HIDDEN;

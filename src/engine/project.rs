@@ -15,6 +15,7 @@ use crate::store::{Change, Durability, ProjectRow, Write};
 use super::actor::blocking;
 use super::create::project_id;
 use super::fault::Fault;
+use super::import::HIDDEN;
 use super::record::json;
 use super::rules::{Files, LocalRules};
 use super::settings::{self, OwnFile, ProjectRecord, Settings, Trusted};
@@ -221,7 +222,8 @@ fn json_value(value: &Value) -> serde_json::Value {
         Value::Flag(flag) => (*flag).into(),
         Value::Duration(_) => value.to_string().trim_matches('"').into(),
         Value::List(items) => items.clone().into(),
-        Value::Variables(variables) => variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        // Any of them may be a key, whatever its name is; they stay in the file.
+        Value::Variables(variables) => variables.keys().map(|name| (name.clone(), HIDDEN)).collect(),
     }
 }
 

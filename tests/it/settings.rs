@@ -176,3 +176,20 @@ fn a_model_that_nobody_knows_is_warned_about_when_it_is_set() {
     let said = env.coppice(&["config", "set", "default.model", "demo"]).exits(0).stderr;
     assert!(!said.contains("warning:"), "{said}");
 }
+
+#[test]
+fn values_of_environment_variables_are_not_shown() {
+    let env = TestEnv::new();
+    env.configure(
+        "[mcp.servers.db]\ncommand = [\"db-mcp\"]\nenv = { DB_URL = \"hidden-1\" }\n[env]\nset = { A = \"hidden-2\" }\n\
+         [backends.demo.env]\nB = \"hidden-3\"\n",
+    );
+    let said = env.coppice(&["config", "set", "mcp.servers.db.env", "{ DB_URL = \"hidden-4\" }"]).exits(0).transcript();
+    assert!(said.contains("DB_URL") && !said.contains("hidden"), "{said}");
+    assert_eq!(effective(&env, &env.repo(), "mcp.servers.db.env").0, json!({ "DB_URL": "…" }));
+    for format in [&["config"][..], &["config", "--json"]] {
+        let told = env.coppice(format).stdout();
+        assert!(["DB_URL", "env.set", "backends.demo.env"].iter().all(|name| told.contains(name)), "{told}");
+        assert!(!told.contains("hidden-"), "{told}");
+    }
+}

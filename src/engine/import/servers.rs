@@ -20,7 +20,7 @@ use super::super::settings::OwnFile;
 use super::super::standing::Standing;
 
 /// Stands for a secret.
-const HIDDEN: &str = "…";
+pub(in super::super) const HIDDEN: &str = "…";
 
 /// Parts of options whose values may hold secrets, besides those of variables.
 const SECRET_OPTIONS: &[&str] = &["auth", "bearer", "header"];
