@@ -208,6 +208,15 @@ fn restored(words: &[&str]) -> Vec<String> {
     files.map(|word| (*word).to_owned()).collect()
 }
 
+/// The words of a call of git that may be files which it takes back to what they were.
+pub(super) fn restored_files(command: &SimpleCommand) -> Vec<&str> {
+    let texts = command.texts();
+    match subcommand(texts.get(1..).unwrap_or_default()).filter(|_| command.program() == "git") {
+        Some(("checkout" | "restore", words)) => words.iter().copied().filter(|word| !word.starts_with('-')).collect(),
+        Some(_) | None => Vec::new(),
+    }
+}
+
 /// The subcommand of git, and the words behind it.
 pub(super) fn subcommand<'a, 'b>(words: &'b [&'a str]) -> Option<(&'a str, &'b [&'a str])> {
     git_arguments(words).split_first().map(|(verb, rest)| (*verb, rest))

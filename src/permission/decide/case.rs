@@ -1,5 +1,6 @@
 //! A call as the steps of a decision see it: its tool in one spelling, and one item for each thing that it is about.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -76,6 +77,8 @@ pub(super) struct CommandLine {
     pub patterns: Vec<CommandPattern>,
     /// The files that it writes by redirections, as paths from each directory that the text may go to.
     pub written: Vec<Item>,
+    /// The files that git may take back to what they were, in the same way.
+    pub restored: Vec<Item>,
     /// Is git with a flag that throws work away.
     pub destroys: bool,
     /// Is git with a subcommand or in a repository that may run another program.
@@ -119,13 +122,19 @@ impl CommandLine {
         let arguments = texts.get(1..).unwrap_or_default();
         let arguments = if command.program() == "git" { git_arguments(arguments) } else { arguments };
         let words = std::iter::once(&command.program()).chain(arguments).map(|word| (*word).to_owned()).collect();
-        Self { others, line, words, patterns, written: Vec::new(), destroys, may_run_others, shows }
+        let (written, restored) = (Vec::new(), Vec::new());
+        Self { others, line, words, patterns, written, restored, destroys, may_run_others, shows }
     }
 
     /// Whether it may be what the pattern of a rule that forbids means, by patterns of its own or in another order.
     pub(super) fn meets(&self, pattern: &str) -> bool {
         let words: Vec<_> = self.words.iter().map(String::as_str).collect();
         self.patterns.iter().any(|own| own.meets(pattern)) || word_order::means(pattern, &words)
+    }
+
+    /// The files that it changes without a tool of its own.
+    pub(super) fn changed(&self) -> impl Iterator<Item = &Item> {
+        self.written.iter().chain(&self.restored)
     }
 
     /// All spellings of it.
@@ -460,7 +469,7 @@ fn items(tool: &Spelled<'_>, subject: &Subject, shell: Option<&ShellText>, place
 /// The items of a shell's text.
 fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Places) -> (Vec<Item>, Clarity) {
     let leaves = flag::leaves_repository(&shell.commands, &places.tree);
-    let bases = directories(cwd, &shell.commands);
+    let bases = directories(cwd, &shell.commands, &places.home);
     let path = |path: &Path| item(&Target { named: path.to_owned(), real: guard::plain(path) }, places);
     let lines = shell.commands.iter().map(|command| {
         let line = CommandLine::new(command, places);
@@ -472,10 +481,14 @@ fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Pl
             false => ShownContent::Nothing,
         };
         let targets = command.redirects.iter().filter(|redirect| redirect.writes());
-        let below = |base: &PathBuf| targets.clone().map(|to| path(&base.join(&to.target.text))).collect::<Vec<_>>();
-        let written = bases.iter().flat_map(below).collect();
+        let below = |name: &str| {
+            let paths = bases.iter().map(|base| path(&base.join(without_tilde(name, &places.home))));
+            paths.collect::<Vec<_>>()
+        };
+        let written = targets.flat_map(|to| below(&to.target.text)).collect();
+        let restored = flag::restored_files(command).into_iter().flat_map(below).collect();
         let may_run_others = line.may_run_others || leaves && command.program() == "git";
-        CommandLine { may_run_others, shows, written, ..line }
+        CommandLine { may_run_others, shows, written, restored, ..line }
     });
     let (mut items, clarity): (Vec<_>, _) = match &shell.opaque {
         None if shell.commands.is_empty() => (Vec::new(), Clarity::Pointless),
@@ -497,7 +510,7 @@ fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Pl
 }
 
 /// The directories that a text may be in, by the calls of `cd` in it.
-fn directories(cwd: &Path, commands: &[SimpleCommand]) -> Vec<PathBuf> {
+fn directories(cwd: &Path, commands: &[SimpleCommand], home: &Path) -> Vec<PathBuf> {
     let mut directories = vec![cwd.to_owned()];
     let moves = commands.iter().flat_map(|command| match command.texts().as_slice() {
         ["cd" | "pushd", operands @ ..] => operands.iter().copied().filter(|word| !word.starts_with('-')).collect(),
@@ -507,12 +520,24 @@ fn directories(cwd: &Path, commands: &[SimpleCommand]) -> Vec<PathBuf> {
     // An opaque text has each of its commands several times, and may have a variable for a directory that it knows.
     let mut seen = BTreeSet::new();
     for to in moves.filter(|to| !to.contains("${") && seen.insert(*to)).take(MOST_MOVES) {
-        let next: Vec<_> = directories.iter().map(|base| guard::plain(&base.join(to))).collect();
+        let next: Vec<_> = directories.iter().map(|base| guard::plain(&base.join(without_tilde(to, home)))).collect();
         directories.extend(next);
         directories.sort();
         directories.dedup();
     }
     directories
+}
+
+/// A path without the tilde in front: behind `~+`, `~-` and `~2`, which are directories that the text went to, a path counts
+/// from each of them.
+fn without_tilde<'a>(path: &'a str, home: &Path) -> Cow<'a, Path> {
+    let Some(rest) = path.strip_prefix('~') else { return Cow::Borrowed(Path::new(path)) };
+    let (name, inside) = rest.split_once('/').unwrap_or((rest, ""));
+    match name {
+        "" => home.join(inside).into(),
+        name if name.chars().all(|c| c.is_ascii_digit() || "+-".contains(c)) => Cow::Borrowed(Path::new(inside)),
+        _ => Cow::Borrowed(Path::new(path)),
+    }
 }
 
 /// The item of a call of the tool for git: its words without the program.
@@ -533,6 +558,7 @@ fn arguments_of_git(text: &str, shell: &ShellText, places: &Places) -> Item {
         words,
         patterns: Vec::new(),
         written: Vec::new(),
+        restored: Vec::new(),
         destroys,
         may_run_others,
         shows,

@@ -74,7 +74,7 @@ impl<'a> Case<'a> {
         sides.iter().any(|side| self.means(rule, item, *side, Sense::Takes) || self.is_below(pattern, item, *side))
     }
 
-    /// Whether a command writes a file by a redirection that a rule about edits means.
+    /// Whether a command writes a file by a redirection, or takes one back by git, that a rule about edits means.
     fn overwrites(&self, rule: &Rule, item: &Item) -> bool {
         let may_mean = |path: &Item, side: Side| {
             let (spot, pattern) = path.spot(side).zip(rule.path_pattern())?;
@@ -86,7 +86,7 @@ impl<'a> Case<'a> {
             path.sides().iter().any(is_side_meant)
         };
         let is_about = ["edit", "write"].iter().any(|tool| rule.is_about(tool));
-        is_about && item.commands().iter().flat_map(|command| &command.written).any(is_meant)
+        is_about && item.commands().iter().flat_map(CommandLine::changed).any(is_meant)
     }
 
     /// Whether a rule or a map keeps a file from being read without a question.
@@ -252,7 +252,7 @@ impl<'a> Case<'a> {
     /// The rule of a map that keeps a file from `edit` or `write`, where the call changes or removes it otherwise.
     fn changing_denial<'m>(&self, map: &'m CompactPermission, at: usize, item: &Item) -> Option<&'m compact::Rule> {
         let changed = Some(item).filter(|_| class::changes_file(self.tool(), at)).into_iter();
-        let changed = changed.chain(item.commands().iter().flat_map(|command| &command.written));
+        let changed = changed.chain(item.commands().iter().flat_map(CommandLine::changed));
         let pairs = changed.flat_map(|item| ["edit", "write"].map(|tool| (Spelled::new(tool), item)));
         let denials = pairs.filter_map(|(tool, item)| self.ruling(map, &tool, item));
         denials.filter(|rule| rule.keeps_from(&self.tool)).max_by_key(|rule| rule.action)

@@ -498,6 +498,14 @@ fn a_redirection_into_a_file_is_an_edit_of_it() {
         "env -Cmigrations sh -c 'echo x > 1.sql'",
         "env -iC migrations sh -c 'echo x > 1.sql'",
         "/usr/bin/env --chd=migrations sh -c 'echo x > 1.sql'",
+        "echo x > ~0/migrations/1.sql",
+        "echo x > ~-/migrations/1.sql",
+        "cd src; echo x > ~-1/migrations/1.sql",
+        "cd ~-/migrations; echo x > 1.sql",
+        "git checkout migrations/1.sql",
+        "git checkout HEAD~1 -- migrations/1.sql",
+        "git restore -s main migrations/1.sql",
+        "cd migrations && git restore 1.sql",
     ] {
         for rule in ["Edit(migrations/**)", "Write(migrations/**)"] {
             rules(&[], &[rule]).yolo().check(&bash(text), Action::Deny, Layer::DenyRule);
@@ -507,9 +515,26 @@ fn a_redirection_into_a_file_is_an_edit_of_it() {
         map.check(&bash(text), Action::Deny, Layer::DenyRule);
     }
     let rules = rules(&[], &["Edit(migrations/**)"]);
-    for text in ["echo x > a.sql", "echo migrations/1.sql > a", "cat < migrations/1.sql"] {
+    for text in [
+        "echo x > a.sql",
+        "echo migrations/1.sql > a",
+        "cat < migrations/1.sql",
+        "echo x > ~me/migrations/1.sql",
+        "git checkout main",
+        "git restore a.sql",
+        "git diff migrations/1.sql",
+    ] {
         assert_ne!(rules.decide(&bash(text)).action, Action::Deny, "{text}");
     }
+    let mut notes = world().posture(Posture::Unattended);
+    let deny = vec!["Edit(~/notes/**)".parse::<Rule>().unwrap().at_home("/home/me").unwrap()];
+    notes.rules.files.push(RuleFile { deny, ..RuleFile::default() });
+    for text in ["echo x > ~/notes/a", "cd ~/notes; echo x > a", "cd ~; echo x > notes/a"] {
+        notes.check(&bash(text), Action::Deny, Layer::DenyRule);
+    }
+    let checkout = world().shared(&["Bash(git checkout *)"], &[], &["Edit(Makefile)"]);
+    checkout.check(&bash("git checkout Makefile"), Action::Deny, Layer::DenyRule);
+    checkout.check(&bash("git checkout main"), Action::Allow, Layer::Rules);
 }
 
 #[test]
