@@ -105,9 +105,13 @@ pub(super) fn in_command(command: &SimpleCommand) -> Vec<String> {
     if command.program() == "git" { in_git(command.texts().get(1..).unwrap_or_default()) } else { Vec::new() }
 }
 
-/// Whether a command is git with a subcommand or an option that may run another program: an alias, one that is not on a
-/// list, or one that works with a repository on this disk, whose hooks and settings are somebody else's.
+/// Whether a command has an option that loads other code, or is git with a subcommand or an option that may run another
+/// program: an alias, one that is not on a list, or one that works with a repository on this disk, whose hooks and settings
+/// are somebody else's.
 pub(super) fn may_run_others(command: &SimpleCommand, remotes: &[String]) -> bool {
+    if command.program() != "git" {
+        return has_loading_option(command);
+    }
     let is_covered = |(verb, words): (&str, &[&str])| {
         let is_listed = match is_one_of(GIT_READS, verb) {
             true => git_lists(verb, words),
@@ -116,9 +120,28 @@ pub(super) fn may_run_others(command: &SimpleCommand, remotes: &[String]) -> boo
         // Destructive flags have a check of their own.
         (is_listed || !in_git(&[&[verb], words].concat()).is_empty()) && !names_repository(verb, words, remotes)
     };
-    command.program() == "git"
-        && !subcommand(command.texts().get(1..).unwrap_or_default()).is_none_or(is_covered)
-        && !git_reads(command)
+    !subcommand(command.texts().get(1..).unwrap_or_default()).is_none_or(is_covered) && !git_reads(command)
+}
+
+/// Options by which programs that build and test load other code than the project's own.
+const LOADING: &[(&str, &[&str])] = &[
+    ("cargo", &["--config"]),
+    (
+        "bun npm pnpm yarn",
+        &["--globalconfig", "--import", "--node-options", "--preload", "--require", "--script-shell", "--userconfig"],
+    ),
+];
+
+/// Whether a command has one of these options, or its beginning; what is behind `--` is for the project's own program.
+fn has_loading_option(command: &SimpleCommand) -> bool {
+    let row = LOADING.iter().find(|(programs, _)| is_one_of(programs, command.program()));
+    let texts = command.texts();
+    let loads = |word: &&str| {
+        let name = word.split('=').next().unwrap_or(word);
+        name.len() > "--no".len()
+            && row.is_some_and(|(_, options)| options.iter().any(|option| option.starts_with(name)))
+    };
+    texts.iter().take_while(|word| **word != "--").any(loads)
 }
 
 /// Options whose value is the next word, which could pass for the remote.

@@ -615,6 +615,31 @@ fn a_pattern_covers_no_subcommand_of_git_that_may_run_another_program() {
 }
 
 #[test]
+fn a_pattern_covers_no_option_that_loads_other_code() {
+    for (rule, text) in [
+        ("npm run *", "npm run build --node-options=--require=./x.js"),
+        ("npm run *", "npm run build --node-o --require=./x.js"),
+        ("npm run *", "npm run build --script-shell ./x"),
+        ("npm *", "npm --userconfig=x run build"),
+        ("bun run *", "bun run --preload ./x.ts build"),
+        ("cargo test *", "cargo test --config target.x.runner=./x"),
+    ] {
+        let world = world().shared(&[&format!("Bash({rule})")], &[], &[]);
+        world.check(&bash(text), Action::Ask, Layer::ToolClass);
+        world.clone().grant(&format!("Bash({text})")).check(&bash(text), Action::Allow, Layer::Rules);
+    }
+    for (rule, text) in [
+        ("npm run *", "npm run build"),
+        ("npm run *", "npm run build --workspace=a --if-present"),
+        ("npm run *", "npm run build -- --node-options=x --config=y"),
+        ("cargo test *", "cargo test x -- --config"),
+        ("make *", "make --config"),
+    ] {
+        world().shared(&[&format!("Bash({rule})")], &[], &[]).check(&bash(text), Action::Allow, Layer::Rules);
+    }
+}
+
+#[test]
 fn a_command_that_names_a_kept_file_does_not_count_as_looking() {
     let by_map = world().map(r#"{"read":{"*.env":"deny","*.env.example":"allow"}}"#);
     let by_rule = world().shared(&[], &[], &["Read(private/**)"]);
