@@ -115,7 +115,9 @@ impl Lexer<'_> {
         }
         let is_open = command.words.iter().any(|word| word.is_open_glob);
         match (command.words.first(), command.redirects.is_empty()) {
-            (Some(program), _) if is_open && !is_one_of(READS, &program.text) => Err(OpaqueConstruct::GLOB),
+            (Some(program), _) if is_open && !is_one_of(READS, &program.text) && program.text != "rg" => {
+                Err(OpaqueConstruct::GLOB)
+            }
             (Some(_), _) => Ok(command),
             (None, true) => Err(OpaqueConstruct::INCOMPLETE),
             (None, false) => Err(OpaqueConstruct::REDIRECTION),

@@ -640,6 +640,16 @@ fn a_pattern_covers_no_option_that_loads_other_code() {
 }
 
 #[test]
+fn a_search_in_the_files_of_a_pattern_only_looks_where_none_of_them_is_an_option() {
+    let text = "rg foo *.md";
+    world().check(&bash(text), Action::Allow, Layer::ToolClass);
+    world().check(&shell(text, Leads::Elsewhere), Action::Ask, Layer::ToolClass);
+    let by_rule = world().shared(&["Bash(rg *)"], &[], &[]);
+    by_rule.check(&bash(text), Action::Allow, Layer::Rules);
+    by_rule.check(&shell(text, Leads::Elsewhere), Action::Ask, Layer::ToolClass);
+}
+
+#[test]
 fn a_command_that_names_a_kept_file_does_not_count_as_looking() {
     let by_map = world().map(r#"{"read":{"*.env":"deny","*.env.example":"allow"}}"#);
     let by_rule = world().shared(&[], &[], &["Read(private/**)"]);
