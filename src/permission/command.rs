@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::content::searched_places;
 use super::filter::printed_files;
-use super::shell::{ArgumentUse, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of, is_safe_text};
+use super::shell::{SHELLS, ShellText, SimpleCommand, Word, base_name, find_runnable, is_one_of, is_safe_text};
 use super::verb::{GIT_READS, git_reads};
 use super::{Place, is_inside};
 
@@ -75,7 +75,7 @@ fn stays(command: &SimpleCommand, programs: &HashSet<&str>, tree: &Path) -> bool
     let is_run = |word: &Word| {
         programs.contains(word.text.as_str()) && is_common_program(Path::new(&word.text)) && !word.text.contains("..")
     };
-    let takes_texts = ArgumentUse::of(&command.texts()) == ArgumentUse::Text;
+    let takes_texts = find_runnable(&command.texts()).is_none();
     let is_harmless_word = |word: &Word| {
         let is_open = word.is_glob && climbs(&word.text);
         is_run(word)
@@ -183,7 +183,7 @@ fn is_local(command: &SimpleCommand) -> bool {
     }
     match base_name(program) {
         "git" => {
-            git_reads(command)
+            git_reads(command, &[])
                 || args.iter().find(|arg| **arg != "--no-pager").is_some_and(|verb| is_one_of(GIT_READS, verb))
         }
         // Without a place it goes home.
@@ -196,7 +196,7 @@ fn is_local(command: &SimpleCommand) -> bool {
 
 /// Whether no argument of a program that may run its arguments is a program that works elsewhere.
 fn runs_locally(texts: &[&str]) -> bool {
-    let ArgumentUse::MayRun(from) = ArgumentUse::of(texts) else { return true };
+    let Some(from) = find_runnable(texts) else { return true };
     (from..texts.len()).all(|at| match texts[at] {
         "." => true,
         "git" => texts.get(at + 1).is_none_or(|verb| is_one_of(GIT_READS, verb)),

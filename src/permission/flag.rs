@@ -120,7 +120,7 @@ pub(super) fn may_run_others(command: &SimpleCommand, remotes: &[String]) -> boo
         // Destructive flags have a check of their own.
         (is_listed || !in_git(&[&[verb], words].concat()).is_empty()) && !names_repository(verb, words, remotes)
     };
-    !subcommand(command.texts().get(1..).unwrap_or_default()).is_none_or(is_covered) && !git_reads(command)
+    !subcommand(command.texts().get(1..).unwrap_or_default()).is_none_or(is_covered) && !git_reads(command, &[])
 }
 
 /// Options by which programs that build and test load other code than the project's own.

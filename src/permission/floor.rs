@@ -9,7 +9,7 @@ mod tests;
 use std::path::Path;
 
 use super::shell::{
-    ArgumentUse, Origin, Redirect, ShellText, SimpleCommand, base_name, is_one_of, may_name, printed_words,
+    Origin, Redirect, ShellText, SimpleCommand, base_name, find_runnable, is_one_of, may_name, printed_words,
 };
 use place::{Loss, is_fatal, joined, loss};
 
@@ -102,7 +102,7 @@ pub(super) fn describe_risk(read: &ShellText, text: &str) -> Option<String> {
     };
     read.commands.iter().filter(is_read).find_map(|command| {
         let (texts, program) = (command.texts(), command.program());
-        let writes = ArgumentUse::of(&texts) != ArgumentUse::Text && !is_one_of(DISK_READERS, program);
+        let writes = find_runnable(&texts).is_some() && !is_one_of(DISK_READERS, program);
         let disk = texts[1..].iter().filter(|word| writes && !word.starts_with("if=")).find_map(|word| {
             let name = word.split_once('=').map_or(*word, |(_, value)| value);
             is_fatal(name, None).then(|| format!("`{program}` may write to `{name}`"))
@@ -110,10 +110,7 @@ pub(super) fn describe_risk(read: &ShellText, text: &str) -> Option<String> {
         let is_empty = |word: &str| {
             let (name, rest) = word.strip_prefix("${").and_then(|name| name.split_once('}')).unwrap_or_default();
             let is_known = name.starts_with('^') || name == "HOME" || text.contains(&format!("${{{name}:?"));
-            rest.starts_with('/')
-                && !is_known
-                && read.values.of_word(word).next().is_none()
-                && loss(rest, None).is_some()
+            rest.starts_with('/') && !is_known && read.values.expand(word).is_empty() && loss(rest, None).is_some()
         };
         let open = || {
             texts[1..]
@@ -320,7 +317,7 @@ fn runs_remover(words: &[&str]) -> bool {
     let is_named = |word: &str| REMOVERS.iter().any(|remover| may_name(word, remover));
     let script = words[..end].join(" ").replace(['\'', '"', '\\'], "");
     let mut tokens = script.split(|c: char| c.is_whitespace() || ";|&()`".contains(c));
-    let may_run = ArgumentUse::of(&words[..end]) != ArgumentUse::Text;
+    let may_run = find_runnable(&words[..end]).is_some();
     is_named(program) || may_run && tokens.any(|token| !token.starts_with('$') && is_named(token))
 }
 

@@ -14,19 +14,18 @@ mod tests;
 mod value;
 mod wrapper;
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
-use budget::{LONGEST_COMMAND, LONGEST_TEXT, MOST_COMMANDS, MOST_VALUES, WorkBudget};
+use budget::{BYTES_PER_WORD, LONGEST_COMMAND, LONGEST_TEXT, MOST_COMMANDS, MOST_VALUES, WorkBudget};
 pub(super) use mention::TokenBag;
 pub(super) use pattern::{CommandPattern, may_become, may_name};
 use value::Values;
-pub(super) use wrapper::{ArgumentUse, SHELLS, git_arguments, runs_words};
+pub(super) use wrapper::{SHELLS, find_runnable, git_arguments, runs_words};
 
 /// How deep scripts for another shell may stand in each other.
 const DEEPEST: usize = 4;
-
-/// How many options may stand before a subcommand.
-const MOST_OPTIONS: usize = 16;
 
 /// A text that a shell runs.
 #[derive(Debug, Default, Clone)]
@@ -53,8 +52,8 @@ pub(super) struct SimpleCommand {
     pub is_fed: bool,
 }
 
-/// How it is known that a command runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How it is known that a command runs, from what is certain on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
     Written,
     /// Another command starts it.
@@ -92,29 +91,33 @@ pub(super) struct Redirect {
 /// What a text holds that has no place in the language of plain commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OpaqueConstruct {
-    Named(&'static str),
+    Named(Cow<'static, str>),
     /// Its words say too little for any rule, so that a person has to look.
     Malformed(&'static str),
-    Keyword(String),
-    Unusual(char),
-    /// An option of this wrapper that nobody knows.
-    WrapperOption(&'static str),
 }
 
 impl OpaqueConstruct {
-    const GLOB: Self = Self::Named("a pattern that may become an option or a program");
-    const REDIRECTION: Self = Self::Named("an unusual redirection");
-    const SUBSTITUTION: Self = Self::Named("a substitution");
+    const GLOB: Self = Self::Named(Cow::Borrowed("a pattern that may become an option or a program"));
+    const REDIRECTION: Self = Self::Named(Cow::Borrowed("an unusual redirection"));
+    const SUBSTITUTION: Self = Self::Named(Cow::Borrowed("a substitution"));
     const INCOMPLETE: Self = Self::Malformed("an incomplete command");
     const TOO_DEEP: Self = Self::Malformed("too many scripts inside each other, words or values");
     const UNCLOSED: Self = Self::Malformed("an unclosed quote");
 
+    fn named(name: impl Into<Cow<'static, str>>) -> Self {
+        Self::Named(name.into())
+    }
+
+    fn keyword(word: &str) -> Self {
+        Self::named(format!("the keyword `{word}`"))
+    }
+
     /// What an unquoted character that no plain word holds begins.
     fn of_sign(sign: char) -> Self {
         match sign {
-            '$' => Self::Named("an expansion (`$`)"),
+            '$' => Self::named("an expansion (`$`)"),
             '`' => Self::SUBSTITUTION,
-            sign => Self::Unusual(sign),
+            sign => Self::named(format!("the special character `{}`", sign.escape_default())),
         }
     }
 
@@ -126,10 +129,8 @@ impl OpaqueConstruct {
 impl fmt::Display for OpaqueConstruct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Named(name) | Self::Malformed(name) => f.write_str(name),
-            Self::Keyword(word) => write!(f, "the keyword `{word}`"),
-            Self::Unusual(sign) => write!(f, "the special character `{}`", sign.escape_default()),
-            Self::WrapperOption(name) => write!(f, "an unknown option of `{name}`"),
+            Self::Named(name) => f.write_str(name),
+            Self::Malformed(name) => f.write_str(name),
         }
     }
 }
@@ -141,7 +142,7 @@ impl ShellText {
         let mut commands = read.commands.iter().chain(&read.possible_commands);
         let is_long = text.len() > LONGEST_TEXT
             || read.opaque.is_none() && read.commands.len() > MOST_COMMANDS
-            || commands.any(|command| command.words.len() > LONGEST_COMMAND || command.hides_verb());
+            || commands.any(|command| command.words.len() > LONGEST_COMMAND);
         if (is_long || budget.is_spent()) && !read.opaque.as_ref().is_some_and(OpaqueConstruct::is_malformed) {
             read.opaque = Some(OpaqueConstruct::TOO_DEEP);
             read.token_bags.push(TokenBag::of_text(text));
@@ -152,7 +153,7 @@ impl ShellText {
     /// Reads a text that stands in `depth` others.
     fn read_at(text: &str, depth: usize, budget: &WorkBudget) -> Self {
         let mut read = Self::default();
-        let is_readable = budget.spend_text(text) && depth <= DEEPEST;
+        let is_readable = budget.spend(text.len() / BYTES_PER_WORD + 1) && depth <= DEEPEST;
         let lexed = if is_readable { lexer::lex(text) } else { Err(OpaqueConstruct::TOO_DEEP) };
         let (written, construct) = match lexed {
             Ok(written) => (written, None),
@@ -166,13 +167,13 @@ impl ShellText {
         for command in written {
             let mut runs = wrapper::resolve(&command, budget);
             if runs.possible_input && !budget.is_spent() {
-                runs.possible_scripts.push(printed_words(&read.commands).join(" "));
+                runs.possible_scripts.insert(printed_words(&read.commands).join(" "));
             }
             // What another command prints may be what runs.
             read.opaque = read
                 .opaque
                 .or(runs.unclear)
-                .or(runs.input.then_some(OpaqueConstruct::Named("a program that runs its input")));
+                .or(runs.input.then_some(OpaqueConstruct::named("a program that runs its input")));
             possible_input |= runs.possible_input;
             for script in &runs.scripts {
                 let inner = Self::read_at(script, depth + 1, budget);
@@ -180,7 +181,8 @@ impl ShellText {
                 read.token_bags.extend(inner.token_bags);
                 read.possible_commands.extend(inner.possible_commands);
                 let inner = inner.commands.into_iter();
-                read.commands.extend(inner.map(|inner| SimpleCommand { origin: inner.origin.inside(), ..inner }));
+                read.commands
+                    .extend(inner.map(|inner| SimpleCommand { origin: inner.origin.max(Origin::Wrapped), ..inner }));
             }
             for script in runs.possible_scripts.iter().take_while(|_| !budget.is_spent()) {
                 let inner = Self::read_at(script, depth + 1, budget);
@@ -196,7 +198,7 @@ impl ShellText {
             read.commands.push(command);
         }
         let printed = printed_words(&read.commands);
-        let is_open = |command: &&SimpleCommand| ArgumentUse::of(&command.texts()) != ArgumentUse::Text;
+        let is_open = |command: &&SimpleCommand| find_runnable(&command.texts()).is_some();
         let fed = read.commands.iter().filter(|command| command.is_fed).filter(is_open);
         // Each of them is held against all that others print.
         let fed = fed.take_while(|_| budget.spend(printed.len() + read.commands.len()));
@@ -222,16 +224,6 @@ impl ShellText {
     }
 }
 
-impl Origin {
-    /// The origin of a command whose text another command runs.
-    fn inside(self) -> Self {
-        match self {
-            Self::Written | Self::Wrapped => Self::Wrapped,
-            Self::Possible | Self::Quoted | Self::Suspected | Self::Fragment => self,
-        }
-    }
-}
-
 impl SimpleCommand {
     fn of_words(words: Vec<Word>, origin: Origin) -> Self {
         Self { words, redirects: Vec::new(), origin, is_fed: false }
@@ -254,69 +246,38 @@ impl SimpleCommand {
 
     /// The command as one line, with the quotes that its words need, and its redirections at the end.
     pub(super) fn line(&self) -> String {
-        let mut line = String::with_capacity(self.words.iter().map(|word| word.shown.len() + 1).sum());
-        for word in &self.words {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(&word.shown);
-        }
-        for Redirect { fd, sign, target } in &self.redirects {
-            line.push(' ');
-            line.extend(fd);
-            line.push_str(sign);
-            line.push_str(&target.shown);
-        }
-        line
-    }
-
-    /// Where the words may begin that say what the program is to do: its options, and their values, may stand before them.
-    fn verb_places(&self) -> impl Iterator<Item = usize> {
-        let is_option = |at: usize| self.words.get(at).is_some_and(|word| word.text.starts_with(['-', '+']));
-        let before = (1..self.words.len()).take_while(move |at| is_option(*at) || *at > 1 && is_option(*at - 1));
-        before.map(|at| at + 1).filter(move |at| !is_option(*at))
-    }
-
-    /// Whether they may begin at more places than are looked at.
-    fn hides_verb(&self) -> bool {
-        let is_open = || ArgumentUse::of(&self.texts()) != ArgumentUse::Text;
-        self.program() != "git" && self.verb_places().nth(MOST_OPTIONS).is_some() && is_open()
+        let words = self.words.iter().map(|word| word.shown.clone());
+        let redirect = |Redirect { fd, sign, target }: &Redirect| {
+            fd.iter().copied().chain(sign.chars()).chain(target.shown.chars()).collect()
+        };
+        words.chain(self.redirects.iter().map(redirect)).collect::<Vec<String>>().join(" ")
     }
 
     /// Other lines that mean the same to a rule that forbids: without quotes and redirections, without the directory of
     /// the program, and without the options of git itself.
     pub(super) fn other_lines(&self, line: &str) -> Vec<String> {
-        let mut lines: Vec<String> = Vec::new();
         let texts = self.texts();
-        let mut add = |other: String| {
-            if other != line && !lines.contains(&other) {
-                lines.push(other);
-            }
-        };
-        add(texts.join(" "));
         let (program, arguments) = (self.program(), texts.get(1..).unwrap_or_default());
-        add([&[program], arguments].concat().join(" "));
+        let mut spellings = vec![texts.clone(), [&[program], arguments].concat()];
         // What follows it in an opaque text may be its arguments.
         if matches!(self.origin, Origin::Suspected | Origin::Fragment) && arguments.is_empty() {
-            add(format!("{program} {{}}"));
+            spellings.push(vec![program, "{}"]);
         }
         if program == "git" {
-            add([&["git"], git_arguments(arguments)].concat().join(" "));
-        } else {
-            let verbs = self.verb_places().take(MOST_OPTIONS);
-            verbs.for_each(|at| add([&[program], &texts[at..]].concat().join(" ")));
+            spellings.push([&["git"], git_arguments(arguments)].concat());
         }
         // Its subcommands are programs, too.
         if let Some(verb) = program.strip_prefix("git-") {
-            add([&["git", verb], arguments].concat().join(" "));
+            spellings.push([&["git", verb], arguments].concat());
         }
+        let mut lines: BTreeSet<_> =
+            spellings.iter().map(|words| words.join(" ")).filter(|other| other != line).collect();
         // `git push *` forbids `git push` as well. A single word may be anything.
         if !matches!(self.origin, Origin::Possible | Origin::Quoted) || !arguments.is_empty() {
-            let bare: Vec<_> =
-                std::iter::once(line).chain(lines.iter().map(String::as_str)).map(|line| format!("{line} ")).collect();
+            let bare: Vec<_> = lines.iter().map(String::as_str).chain([line]).map(|line| format!("{line} ")).collect();
             lines.extend(bare);
         }
-        lines
+        lines.into_iter().collect()
     }
 }
 
@@ -351,11 +312,9 @@ pub fn describe_opaque(text: &str) -> Option<String> {
 /// The words that commands of a text print.
 pub(super) fn printed_words(commands: &[SimpleCommand]) -> Vec<&str> {
     let words = commands.iter().flat_map(|command| {
-        let is_printed = move |word: &&Word| match command.program() {
-            "echo" | "printf" => true,
-            "ls" => !word.text.starts_with('-'),
-            _ => false,
-        };
+        let program = command.program();
+        let prints = matches!(program, "echo" | "printf");
+        let is_printed = move |word: &&Word| prints || program == "ls" && !word.text.starts_with('-');
         command.words.iter().skip(1).filter(is_printed)
     });
     words.flat_map(|word| word.text.split_whitespace()).collect()

@@ -11,6 +11,7 @@ pub(super) use git::{
     READS as GIT_READS, lists as git_lists, reads as git_reads, reads_no_files as git_reads_no_files,
 };
 
+use super::GitDriver;
 use super::command::is_common_program;
 use super::filter::{printed_files, reaches_by_filter};
 use super::key_file::names_credentials;
@@ -35,18 +36,11 @@ pub(super) struct ReadGround<'a> {
     pub knows_moves: bool,
     /// Names of the root of the work tree, to which a command may change.
     pub root_names: &'a [&'a str],
-    pub drivers: Drivers,
+    /// What git runs when it reads files there.
+    pub git_driver: Option<&'a GitDriver>,
 }
 
-/// Whether git runs programs when it reads files of the work tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Drivers {
-    None,
-    Configured,
-}
-
-const AT_ROOT: ReadGround<'_> =
-    ReadGround { is_root: true, knows_moves: false, root_names: &[], drivers: Drivers::None };
+const AT_ROOT: ReadGround<'_> = ReadGround { is_root: true, knows_moves: false, root_names: &[], git_driver: None };
 
 /// Whether a shell text, run at the root of a work tree, does nothing but read, and reads no credentials.
 pub fn only_reads(text: &str) -> bool {
@@ -80,15 +74,6 @@ pub(super) fn reads_credentials(text: &ShellText) -> bool {
 }
 
 impl ReadGround<'_> {
-    /// A call of git without the option by which it goes to the root.
-    fn without_root(&self, command: &SimpleCommand) -> SimpleCommand {
-        let mut command = command.clone();
-        if matches!(command.texts().as_slice(), [_, "-C", to, ..] if self.root_names.contains(to)) {
-            command.words.drain(1..3);
-        }
-        command
-    }
-
     /// Whether a call of `cd` stays where it is or goes to the root.
     fn is_way_to_root(&self, texts: &[&str]) -> bool {
         matches!(texts, [_, to] if *to == "." || self.root_names.contains(to))
@@ -97,7 +82,6 @@ impl ReadGround<'_> {
 
 /// Whether no word of a text leads out of the directory that it runs in, by its looks.
 pub(super) fn stays_below(text: &ShellText) -> bool {
-    let is_below = |piece: &str| !piece.starts_with('/') && !piece.split('/').any(|part| part == "..");
     let stays = |word: &Word| word.text.split(['=', ':']).all(is_below);
     text.understood().is_some_and(|commands| commands.iter().all(|command| command.words.iter().all(stays)))
 }
@@ -121,16 +105,18 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
     let are_among = |words: &str| arguments.iter().all(|word| !word.starts_with('-') || is_one_of(words, word));
     match base_name(program) {
         "git" => {
-            let runs_no_driver = || match ground.drivers {
-                Drivers::None => true,
-                Drivers::Configured => git::reads_no_files(command),
-            };
-            ground.is_root && git::reads(&ground.without_root(command)) && runs_no_driver()
+            let runs_no_driver = || ground.git_driver.is_none() || git::reads_no_files(command);
+            ground.is_root && git::reads(command, ground.root_names) && runs_no_driver()
         }
-        "cd" => ground.is_way_to_root(&texts) || matches!(arguments, [to] if !has_glob && is_way_down(to)),
+        "cd" => {
+            ground.is_way_to_root(&texts)
+                || matches!(arguments, [to] if !has_glob && !to.is_empty() && !to.starts_with('-') && is_below(to))
+        }
         "command" => matches!(arguments, ["-v" | "-V", _]),
         "date" => are_among("-u -R -I --utc --universal") && arguments.iter().all(|word| word.starts_with(['+', '-'])),
-        "find" => arguments.iter().all(|word| !word.starts_with('-') || is_one_of(FIND_WORDS, word) || is_number(word)),
+        "find" => arguments
+            .iter()
+            .all(|word| !word.starts_with('-') || is_one_of(FIND_WORDS, word) || word.parse::<i64>().is_ok()),
         "[" | "test" => are_among(TEST_WORDS),
         "printf" => arguments.first().is_some_and(|format| prints_texts(format)) && !has_glob,
         "sed" | "awk" | "gawk" | "mawk" => printed_files(command).is_some(),
@@ -140,14 +126,9 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
     }
 }
 
-/// Whether a word is a number below nothing, as in `find -mtime -1`.
-fn is_number(word: &str) -> bool {
-    word.len() > 1 && word[1..].bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Whether a directory is below, by its name.
-fn is_way_down(to: &str) -> bool {
-    !to.is_empty() && !to.starts_with(['-', '/', '~']) && !to.split('/').any(|part| part == "..")
+/// Whether a path stays below, by its name.
+fn is_below(path: &str) -> bool {
+    !path.starts_with(['/', '~']) && !path.split('/').any(|part| part == "..")
 }
 
 /// Whether a format only prints texts. Other conversions evaluate their arguments, and `%n` sets a variable.

@@ -364,7 +364,7 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
     ] {
         texts.push((&publishes, text.to_owned(), is_denied));
     }
-    texts.push((&publishes, format!("npm {}publish", "--loglevel silent ".repeat(20)), is_held_up));
+    texts.push((&publishes, format!("npm {}publish", "--loglevel silent ".repeat(20)), is_denied));
     let edits = file(&[], &[], &["Bash(sed -i*)"]);
     for text in ["sed --in-place s/a/b/ f", "sed -n --in-pl p f", "sed --i=x p f"] {
         texts.push((&edits, text.to_owned(), is_denied));

@@ -18,8 +18,8 @@ use crate::permission::floor;
 use crate::permission::guard::{self, Act, Refusal};
 use crate::permission::rule::Spot;
 use crate::permission::shell::{CommandPattern, OpaqueConstruct, ShellText, SimpleCommand, TokenBag, git_arguments};
-use crate::permission::verb::{self, Drivers, ReadGround};
-use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
+use crate::permission::verb::{self, ReadGround};
+use crate::permission::{Call, Effect, GitDriver, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
 
 /// How many directories a text may go to.
 const MOST_MOVES: usize = 8;
@@ -370,14 +370,13 @@ impl<'a> Case<'a> {
     /// Whether the command of the call passes a test that depends on where it runs. The tool for git names the
     /// repository itself; a shell's git finds the one of the directory that it runs in.
     fn at_ground(&self, passes: impl Fn(&ShellText, ReadGround<'_>) -> bool) -> bool {
-        self.at_ground_with(if self.scene.git_driver.is_some() { Drivers::Configured } else { Drivers::None }, passes)
+        self.at_ground_with(self.scene.git_driver, passes)
     }
 
     /// The setting of git that keeps a command of the call from being one that only looks.
     pub(super) fn driver_in_the_way(&self) -> Option<&str> {
         let driver = self.scene.git_driver?;
-        let would_look =
-            matches!(self.tool(), "bash" | "git") && self.at_ground_with(Drivers::None, verb::text_only_reads);
+        let would_look = matches!(self.tool(), "bash" | "git") && self.at_ground_with(None, verb::text_only_reads);
         (would_look && !self.only_looks()).then_some(driver.setting.as_str())
     }
 
@@ -387,22 +386,25 @@ impl<'a> Case<'a> {
         let commands = self.shell.as_ref().and_then(ShellText::understood).unwrap_or_default();
         let looks = |command: &SimpleCommand| {
             let alone = ShellText { commands: vec![command.clone()], ..ShellText::default() };
-            let drivers = if self.scene.git_driver.is_some() { Drivers::Configured } else { Drivers::None };
-            self.passes_at_ground(&alone, drivers, verb::text_only_reads)
+            self.passes_at_ground(&alone, self.scene.git_driver, verb::text_only_reads)
         };
         let is_inside = matches!(self.call.subject, Subject::Command { leads: Leads::Inside, .. });
         let Some(command) = commands.get(at).filter(|_| is_inside && self.tool() == "bash") else { return false };
         looks(command) && !command.is_fed && (content::is_filter(command) || commands[..at].iter().all(looks))
     }
 
-    fn at_ground_with(&self, drivers: Drivers, passes: impl Fn(&ShellText, ReadGround<'_>) -> bool) -> bool {
-        self.shell.as_ref().is_some_and(|shell| self.passes_at_ground(shell, drivers, passes))
+    fn at_ground_with(
+        &self,
+        git_driver: Option<&GitDriver>,
+        passes: impl Fn(&ShellText, ReadGround<'_>) -> bool,
+    ) -> bool {
+        self.shell.as_ref().is_some_and(|shell| self.passes_at_ground(shell, git_driver, passes))
     }
 
     fn passes_at_ground(
         &self,
         shell: &ShellText,
-        drivers: Drivers,
+        git_driver: Option<&GitDriver>,
         passes: impl Fn(&ShellText, ReadGround<'_>) -> bool,
     ) -> bool {
         let tree = self.scene.places.tree.as_path();
@@ -414,9 +416,9 @@ impl<'a> Case<'a> {
                 // What leads inside runs in no other repository.
                 let knows_moves = *leads == Leads::Inside;
                 let (is_root, root_names) = (is_root || knows_moves, [tree_name.as_ref(), &named]);
-                passes(shell, ReadGround { is_root, knows_moves, root_names: &root_names, drivers })
+                passes(shell, ReadGround { is_root, knows_moves, root_names: &root_names, git_driver })
             }
-            _ => passes(shell, ReadGround { is_root: true, knows_moves: false, root_names: &[], drivers }),
+            _ => passes(shell, ReadGround { is_root: true, knows_moves: false, root_names: &[], git_driver }),
         };
         passes && !self.names_kept_file()
     }

@@ -21,14 +21,15 @@ pub(super) fn means(pattern: &str, words: &[&str]) -> bool {
     let (options, names): (Vec<_>, Vec<_>) = pattern.split_whitespace().partition(|word| word.starts_with('-'));
     let is_open = names.iter().any(|word| is_star(word)) || pattern.ends_with('*');
     let names: Vec<_> = names.into_iter().take_while(|word| !is_star(word)).collect();
-    // A pattern without options is held against lines, unless its words may stand apart.
-    if names.is_empty() || options.is_empty() && names.len() < 3 {
+    // A pattern that only names a program is held against lines.
+    if names.is_empty() || options.is_empty() && names.len() < 2 {
         return false;
     }
     let mut wanted = names.iter().peekable();
-    for (at, word) in words.iter().enumerate().filter(|(_, word)| !word.starts_with('-')) {
-        // It may be the value of an option.
-        let may_be_value = at > 0 && words[at - 1].starts_with('-') && !words[at - 1].contains('=');
+    // `cargo +nightly` is an option as well.
+    let is_option = |word: &str| word.starts_with(['-', '+']);
+    for (at, word) in words.iter().enumerate().filter(|(_, word)| !is_option(word)) {
+        let may_be_value = at > 0 && is_option(words[at - 1]) && !words[at - 1].contains('=');
         match wanted.peek() {
             Some(name) if glob::matches(name, word) => drop(wanted.next()),
             None if is_open => break,

@@ -19,7 +19,7 @@ pub(super) const MOST_COMMANDS: usize = 1_000;
 pub(super) const MOST_VALUES: usize = 64;
 
 /// How many bytes of a text count as one word, and how many words a redirection counts as.
-const BYTES_PER_WORD: usize = 4;
+pub(super) const BYTES_PER_WORD: usize = 4;
 const WORDS_PER_REDIRECT: usize = 8;
 
 /// What is left of the work that a text may make.
@@ -36,14 +36,6 @@ impl WorkBudget {
         let left = self.0.get().checked_sub(work);
         self.0.set(left.unwrap_or_default());
         left.is_some()
-    }
-
-    pub(super) fn spend_text(&self, text: &str) -> bool {
-        self.spend(text.len() / BYTES_PER_WORD + 1)
-    }
-
-    pub(super) fn spend_words(&self, words: usize) -> bool {
-        self.spend(words + 1)
     }
 
     pub(super) fn spend_command(&self, command: &SimpleCommand) -> bool {

@@ -82,7 +82,7 @@ impl Lexer<'_> {
             return Ok(true);
         }
         if self.starts_with("&") {
-            return Err(OpaqueConstruct::Named("a background command (`&`)"));
+            return Err(OpaqueConstruct::named("a background command (`&`)"));
         }
         let _ = self.take(";") || self.take("\n");
         Ok(false)
@@ -126,7 +126,7 @@ impl Lexer<'_> {
 
     fn redirect(&mut self, fd: Option<char>) -> Result<Redirect, OpaqueConstruct> {
         if self.starts_with("<<") {
-            return Err(OpaqueConstruct::Named("a here-document or here-string"));
+            return Err(OpaqueConstruct::named("a here-document or here-string"));
         }
         if self.starts_with("<(") || self.starts_with(">(") {
             return Err(OpaqueConstruct::SUBSTITUTION);
@@ -138,11 +138,9 @@ impl Lexer<'_> {
         let target = self.word(Position::Target)?;
         let is_file = sign != ">&";
         let is_fd = target.text.len() == 1 && target.text.bytes().all(|byte| byte.is_ascii_digit());
-        if target.text.is_empty() || !is_file && (!is_fd || target.is_quoted) {
-            return Err(OpaqueConstruct::REDIRECTION);
-        }
         // Bash opens a connection for such a name.
-        if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
+        let is_connection = ["/dev/tcp/", "/dev/udp/"].iter().any(|start| target.text.starts_with(start));
+        if is_connection || target.text.is_empty() || !is_file && (!is_fd || target.is_quoted) {
             return Err(OpaqueConstruct::REDIRECTION);
         }
         Ok(Redirect { fd, sign, target })
@@ -155,8 +153,7 @@ impl Lexer<'_> {
             let is_alone = self.at == start && self.text[start + c.len_utf8()..].starts_with([' ', '\t']);
             match c {
                 ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>' => break,
-                '\'' => self.single(&mut word)?,
-                '"' => self.double(&mut word)?,
+                '\'' | '"' => self.quoted(&mut word, c)?,
                 '\\' if self.take("\\\n") => {}
                 '\\' => {
                     self.at += 1;
@@ -177,9 +174,9 @@ impl Lexer<'_> {
                 }
                 // Behind a letter it is one, as in `HEAD~1`.
                 '~' if !self.text[..self.at].ends_with(|before: char| before.is_ascii_alphanumeric()) => {
-                    return Err(OpaqueConstruct::Unusual('~'));
+                    return Err(OpaqueConstruct::of_sign('~'));
                 }
-                '#' if self.at == start => return Err(OpaqueConstruct::Named("a comment")),
+                '#' if self.at == start => return Err(OpaqueConstruct::named("a comment")),
                 '^' if self.at == start => return Err(OpaqueConstruct::GLOB),
                 // A word of its own negates a test, as in `find . ! -name x`.
                 '!' if position == Position::Argument && is_alone => self.push(&mut word, c),
@@ -192,14 +189,14 @@ impl Lexer<'_> {
         let source = &self.text[start..self.at];
         // Zsh replaces `=ls` by the path of `ls`.
         if source.starts_with('=') && !matches!(source, "=" | "==") {
-            return Err(OpaqueConstruct::Unusual('='));
+            return Err(OpaqueConstruct::of_sign('='));
         }
         if position == Position::Command {
             if !word.is_quoted && KEYWORDS.contains(&word.text.as_str()) {
-                return Err(OpaqueConstruct::Keyword(word.text));
+                return Err(OpaqueConstruct::keyword(&word.text));
             }
             if word.text.contains('=') {
-                return Err(OpaqueConstruct::Named("an assignment"));
+                return Err(OpaqueConstruct::named("an assignment"));
             }
         }
         word.shown = if is_safe_text(&word.text) { word.text.clone() } else { source.replace(['\n', '\t'], " ") };
@@ -223,21 +220,13 @@ impl Lexer<'_> {
         self.at += c.len_utf8();
     }
 
-    fn single(&mut self, word: &mut Word) -> Result<(), OpaqueConstruct> {
-        self.at += 1;
-        let length = self.text[self.at..].find('\'').ok_or(OpaqueConstruct::UNCLOSED)?;
-        word.text.push_str(&self.text[self.at..self.at + length]);
-        word.is_quoted = true;
-        self.at += length + 1;
-        Ok(())
-    }
-
-    fn double(&mut self, word: &mut Word) -> Result<(), OpaqueConstruct> {
+    fn quoted(&mut self, word: &mut Word, quote: char) -> Result<(), OpaqueConstruct> {
         self.at += 1;
         word.is_quoted = true;
         loop {
             match self.peek().ok_or(OpaqueConstruct::UNCLOSED)? {
-                '"' => break,
+                c if c == quote => break,
+                c if quote == '\'' => self.push(word, c),
                 c @ ('$' | '`' | '!') => return Err(OpaqueConstruct::of_sign(c)),
                 '\\' if self.take("\\\n") => {}
                 '\\' => {
@@ -248,7 +237,7 @@ impl Lexer<'_> {
                     }
                     // History is expanded behind a backslash, too, which then stays.
                     if escaped == '!' {
-                        return Err(OpaqueConstruct::Unusual('!'));
+                        return Err(OpaqueConstruct::of_sign('!'));
                     }
                     self.push(word, escaped);
                 }

@@ -4,8 +4,6 @@
 use std::collections::BTreeSet;
 
 use super::super::compact::glob;
-use super::budget::LONGEST_TEXT;
-use super::raw;
 
 /// The words of a text, in lower case, without quotes and cut at every other sign.
 #[derive(Debug, Clone)]
@@ -13,10 +11,8 @@ pub(in super::super) struct TokenBag(BTreeSet<String>);
 
 impl TokenBag {
     pub(super) fn of_text(text: &str) -> Self {
-        match text.len() > LONGEST_TEXT {
-            true => Self::of_words([text, &text.replace(['\'', '"', '\\'], "")]),
-            false => Self::of_words(raw::words(text)),
-        }
+        let text = text.replace("\\\n", "");
+        Self::of_words([text.as_str(), &text.replace(['\'', '"', '\\'], "")])
     }
 
     pub(super) fn of_words(words: impl IntoIterator<Item = impl AsRef<str>>) -> Self {

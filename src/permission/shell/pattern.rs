@@ -23,10 +23,10 @@ impl SimpleCommand {
     /// The names that its program may have, if that is a pattern.
     pub(in super::super) fn program_pattern(&self) -> Option<CommandPattern> {
         let [program, arguments @ ..] = self.words.as_slice() else { return None };
-        let signs = CommandPattern::of_word(self, program)?;
-        let is_expanded = signs.contains(&Sign::Expansion);
-        let has_end = !arguments.is_empty() || !signs.contains(&Sign::Run);
-        let says_something = signs.iter().any(Sign::says_something);
+        let pattern = CommandPattern::of_word(self, program)?;
+        let is_expanded = pattern.0.contains(&Sign::Expansion);
+        let has_end = !arguments.is_empty() || !pattern.0.contains(&Sign::Run);
+        let says_something = pattern.says_something();
         let counts = match self.origin {
             Origin::Written | Origin::Wrapped => true,
             // A branch of `case` looks like a command without arguments.
@@ -37,37 +37,33 @@ impl SimpleCommand {
             Origin::Possible if is_expanded => says_something,
             Origin::Possible | Origin::Quoted => is_program_directory(&program.text),
         };
-        counts.then_some(CommandPattern(signs))
+        counts.then_some(pattern)
     }
 
     /// The lines that it may become by its patterns, in the spellings that count for a rule that forbids.
     pub(in super::super) fn pattern_lines(&self) -> Vec<CommandPattern> {
         let program = self.program_pattern();
         let is_git = program.as_ref().map_or(self.program() == "git", |program| program.meets("git"));
-        if program.is_none() && !is_git {
-            return Vec::new();
-        }
         let texts = self.texts();
-        let arguments = texts.get(1..).unwrap_or_default();
-        let verb = if is_git { git_arguments(arguments) } else { &[] };
-        let verb = &self.words[self.words.len() - verb.len()..];
-        let verb_signs = verb.first().and_then(|word| CommandPattern::of_word(self, word));
-        if program.is_none() && verb_signs.is_none() {
+        let behind = if is_git { git_arguments(texts.get(1..).unwrap_or_default()) } else { &[] };
+        let verb_at = texts.len() - behind.len();
+        let verb = self.words.get(verb_at).and_then(|word| CommandPattern::of_word(self, word));
+        if program.is_none() && verb.is_none() {
             return Vec::new();
         }
         let program = program.map_or_else(|| literal(self.program()), |program| program.0);
-        let line = |words: &[Word]| {
+        let line = |from: usize| {
             let mut signs = program.clone();
-            for (at, word) in words.iter().enumerate() {
+            for (at, text) in texts.iter().enumerate().skip(from) {
                 signs.push(Sign::One(' '));
-                let is_verb = at + verb.len() == words.len();
-                signs.extend(verb_signs.clone().filter(|_| is_verb).unwrap_or_else(|| literal(&word.text)));
+                let verb = verb.as_ref().filter(|_| at == verb_at);
+                signs.extend(verb.map_or_else(|| literal(text), |verb| verb.0.clone()));
             }
             signs
         };
-        let mut lines = vec![line(&self.words[1..])];
-        if is_git && verb.len() + 1 < self.words.len() {
-            lines.push(line(verb));
+        let mut lines = vec![line(1)];
+        if is_git && verb_at > 1 {
+            lines.push(line(verb_at));
         }
         // `git push *` forbids `git push` as well.
         let bare: Vec<_> = lines.iter().map(|line| [line.as_slice(), &[Sign::One(' ')]].concat()).collect();
@@ -77,20 +73,20 @@ impl SimpleCommand {
 
 impl CommandPattern {
     /// The signs of the last part of a word, if it is a pattern that says anything about the names that it means.
-    fn of_word(command: &SimpleCommand, word: &Word) -> Option<Vec<Sign>> {
+    fn of_word(command: &SimpleCommand, word: &Word) -> Option<Self> {
         let is_read = matches!(command.origin, Origin::Written | Origin::Wrapped);
         if is_read && !word.is_glob || !word.text.contains(['*', '?', '[', '$', '{']) {
             return None;
         }
-        let signs = signs(base_name(&word.text));
-        let is_pattern = signs.iter().any(|sign| !matches!(sign, Sign::One(_)));
-        let is_short = !signs.contains(&Sign::Run);
-        (is_pattern && (is_short || signs.iter().any(Sign::says_something))).then_some(signs)
+        let pattern = Self(signs(base_name(&word.text)));
+        let is_pattern = pattern.0.iter().any(|sign| !matches!(sign, Sign::One(_)));
+        let is_short = !pattern.0.contains(&Sign::Run);
+        (is_pattern && (is_short || pattern.says_something())).then_some(pattern)
     }
 
     /// Whether it tells at least one letter.
     pub(in super::super) fn says_something(&self) -> bool {
-        self.0.iter().any(Sign::says_something)
+        self.0.iter().any(|sign| matches!(sign, Sign::One(c) if c.is_alphanumeric()))
     }
 
     /// Whether a rule's pattern, in which `*` is any run and `?` one character, means a line that this means, too.
@@ -122,13 +118,6 @@ impl CommandPattern {
 }
 
 impl Sign {
-    fn says_something(&self) -> bool {
-        match self {
-            Self::One(c) => c.is_alphanumeric(),
-            Self::Any | Self::Run | Self::Expansion => false,
-        }
-    }
-
     fn means(&self, c: char) -> bool {
         match self {
             Self::One(own) => *own == c,

@@ -55,15 +55,6 @@ pub(super) fn suspect_commands(text: &str, budget: &WorkBudget) -> (Vec<SimpleCo
     (found, values)
 }
 
-/// Every word of a text, however it is cut.
-pub(super) fn words(text: &str) -> Vec<String> {
-    let source = Source::read(text);
-    let cuts = [Cut::Grouped, Cut::Unquoted, Cut::AtQuotes, Cut::AtSigns];
-    let parts = cuts.iter().flat_map(|cut| parts(&source.text, *cut));
-    let words = parts.flat_map(|part| part.words.into_iter().chain(part.redirects.into_iter().map(|to| to.target)));
-    words.map(|word| word.text).collect()
-}
-
 /// Whether a text may spell letters by their numbers.
 pub(super) fn is_spelled_out(text: &str) -> bool {
     text.split("$'").skip(1).any(|rest| rest.split('\'').next().is_some_and(|quoted| quoted.contains('\\')))
@@ -115,7 +106,7 @@ fn with_values(part: &SimpleCommand, values: &Values, budget: &WorkBudget) -> Ve
 /// The commands that begin with a later word of a command.
 fn suffixes(command: &SimpleCommand, budget: &WorkBudget) -> Vec<SimpleCommand> {
     let suffixes = (1..command.words.len().min(MOST_WORDS)).map(|at| &command.words[at..]);
-    let suffixes = suffixes.take_while(|words| budget.spend_words(words.len())).map(<[Word]>::to_vec);
+    let suffixes = suffixes.take_while(|words| budget.spend(words.len() + 1)).map(<[Word]>::to_vec);
     suffixes.map(|words| SimpleCommand::of_words(words, command.origin)).collect()
 }
 
@@ -134,9 +125,9 @@ fn programs(part: &SimpleCommand, values: &Values, budget: &WorkBudget) -> Vec<S
                 let program: Vec<_> = program.split_whitespace().map(Word::literal).collect();
                 behind([&program, &words[at + 1..]].concat())
             };
-            let mut named = values.of_word(text).peekable();
-            let unnamed = named.peek().is_none().then(|| text.to_owned());
-            let programs = named.chain(unnamed).take_while(|_| budget.spend_command(part));
+            let named = values.expand(text);
+            let unnamed = named.is_empty().then(|| text.to_owned());
+            let programs = named.into_iter().chain(unnamed).take_while(|_| budget.spend_command(part));
             found.extend(programs.map(|program| from(&program)));
         }
         if !is_before && !may_vanish {

@@ -52,7 +52,8 @@ impl Source {
             let is_backtick = rest[at..].starts_with('`');
             let behind = &rest[at + 1..];
             let inside = if is_backtick { Some(behind) } else { behind.strip_prefix('(') };
-            let name_end = behind.find(|c| !is_of_name(c)).unwrap_or(behind.len());
+            let is_special = behind.starts_with(|c: char| c.is_ascii_digit() || "@*#?!-$".contains(c));
+            let length = if is_special { 1 } else { behind.find(|c| !is_of_name(c)).unwrap_or(behind.len()) };
             rest = behind;
             if let Some(inside) = inside {
                 let find_end = || if is_backtick { inside.find('`') } else { closing_parenthesis(inside) };
@@ -85,12 +86,9 @@ impl Source {
                 // What an operator goes by may run something.
                 bodies.push(value.trim_start_matches(['-', '=', '+']).to_owned());
                 rest = &behind[length..];
-            } else if name_end > 0 && !behind.starts_with(|c: char| c.is_ascii_digit()) {
-                self.text.push_str(&format!("${{{}}}", &behind[..name_end]));
-                rest = &behind[name_end..];
-            } else if let Some(sign) = behind.chars().next().filter(|c| c.is_ascii_digit() || "@*#?!-$".contains(*c)) {
-                self.text.push_str(&format!("${{{sign}}}"));
-                rest = &behind[1..];
+            } else if length > 0 {
+                self.text.push_str(&format!("${{{}}}", &behind[..length]));
+                rest = &behind[length..];
             } else {
                 self.text.push('$');
             }
@@ -121,12 +119,9 @@ pub(super) fn expand_braces(text: &str, found: &mut Vec<String>) {
     let opens = text.match_indices('{').filter(|(at, _)| is_small && !text[..*at].ends_with('$'));
     for (open, _) in opens {
         let inside = &text[open + 1..];
-        let Some(close) = closing_brace(inside) else { continue };
-        let options = split_options(&inside[..close]);
-        if options.len() > 1 {
-            let word = |option: &str| format!("{}{option}{}", &text[..open], &inside[close + 1..]);
-            return options.into_iter().for_each(|option| expand_braces(&word(option), found));
-        }
+        let Some((options, end)) = split_braces(inside).filter(|(options, _)| options.len() > 1) else { continue };
+        let word = |option: &str| format!("{}{option}{}", &text[..open], &inside[end + 1..]);
+        return options.into_iter().for_each(|option| expand_braces(&word(option), found));
     }
     if !text.is_empty() {
         found.push(text.to_owned());
@@ -135,26 +130,25 @@ pub(super) fn expand_braces(text: &str, found: &mut Vec<String>) {
 
 /// Where the brace is that closes one before the text.
 pub(super) fn closing_brace(text: &str) -> Option<usize> {
-    let mut depth = 0_usize;
+    Some(split_braces(text)?.1)
+}
+
+/// The parts between commas up to the brace that closes one before the text, and where that is.
+fn split_braces(text: &str) -> Option<(Vec<&str>, usize)> {
+    let (mut depth, mut start, mut options) = (0_usize, 0, Vec::new());
     for (at, c) in text.char_indices().take(LONGEST_BRACED) {
+        if depth == 0 && matches!(c, ',' | '}') {
+            options.push(&text[start..at]);
+            start = at + 1;
+        }
         match c {
             '{' => depth += 1,
-            '}' if depth == 0 => return Some(at),
+            '}' if depth == 0 => return Some((options, at)),
             '}' => depth -= 1,
             _ => {}
         }
     }
     None
-}
-
-/// The parts between commas that stand in no further braces.
-fn split_options(text: &str) -> Vec<&str> {
-    let mut depth = 0_usize;
-    let is_between = |c: char| {
-        depth = if c == '{' { depth + 1 } else { depth.saturating_sub(usize::from(c == '}')) };
-        c == ',' && depth == 0
-    };
-    text.split(is_between).collect()
 }
 
 /// Where the parenthesis is that closes one before the text.

@@ -24,8 +24,8 @@ impl Values {
         }
         let words = parts.iter().flat_map(|part| {
             let texts = part.texts();
-            let loops = texts.iter().position(|text| is_loop(text)).map(|at| at + 1);
-            texts.into_iter().enumerate().filter(move |(at, _)| Some(*at) != loops).map(|(_, text)| text)
+            let named = texts.windows(2).filter(|pair| !is_loop(pair[0])).map(|pair| pair[1]);
+            named.collect::<Vec<_>>()
         });
         // Who names it without a sign may change it, as `read x` does.
         let changed: BTreeSet<_> =
@@ -34,14 +34,8 @@ impl Values {
         values
     }
 
-    /// What a word that begins with a variable may become; `${x}/a` begins with one.
-    pub(in super::super) fn of_word<'a>(&'a self, word: &'a str) -> impl Iterator<Item = String> + 'a {
-        let (name, rest) = word.strip_prefix("${").and_then(|name| name.split_once('}')).unwrap_or_default();
-        self.of_variable(name).map(move |value| format!("{value}{rest}"))
-    }
-
     /// What a word may become by the variables in it, which may stand for others; nothing if none of them is known.
-    pub(super) fn expand(&self, word: &str) -> BTreeSet<String> {
+    pub(in super::super) fn expand(&self, word: &str) -> BTreeSet<String> {
         let mut words = BTreeSet::from([word.to_owned()]);
         for _ in 0..MOST_STEPS {
             words = words.iter().flat_map(|word| self.replace_first(word)).take(MOST_VALUES + 1).collect();

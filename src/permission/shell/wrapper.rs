@@ -2,18 +2,12 @@
 //!
 //! A program that is not in the table may run any of its words, unless it is known to take them for texts.
 
+use std::collections::BTreeSet;
+
 use super::super::reader::READS;
 use super::super::verb::GIT_READS;
 use super::budget::WorkBudget;
 use super::{OpaqueConstruct, Origin, SimpleCommand, Word, base_name, is_one_of};
-
-/// A program that runs the command behind its own options, numbers and assignments.
-struct Wrapper {
-    name: &'static str,
-    /// Letters of options without a value, or whose value is a number or part of the same word.
-    letters: &'static str,
-    command: Behind,
-}
 
 /// What stands behind the options of a wrapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,26 +19,21 @@ enum Behind {
     Script,
 }
 
-const fn row(name: &'static str, letters: &'static str) -> Wrapper {
-    Wrapper { name, letters, command: Behind::Program }
-}
-
-const WRAPPERS: &[Wrapper] = &[
-    row("builtin", ""),
-    row("busybox", ""),
-    row("command", "p"),
-    row("env", "i0v"),
-    row("exec", "cl"),
-    row("nice", "n"),
-    row("nohup", ""),
-    Wrapper { command: Behind::FedProgram, ..row("parallel", "kmtXjNn") },
-    row("setsid", "cfw"),
-    row("stdbuf", "ioeL"),
-    row("time", "apqv"),
-    row("timeout", "fpvk"),
-    row("toybox", ""),
-    Wrapper { command: Behind::Script, ..row("watch", "bcdegtxn") },
-    Wrapper { command: Behind::FedProgram, ..row("xargs", "0rtpxnLPs") },
+/// Programs that run the command behind their own options, numbers and assignments; letters of options without a value, or
+/// whose value is a number or part of the same word; and what stands behind them.
+const WRAPPERS: &[(&str, &str, Behind)] = &[
+    ("builtin busybox nohup toybox", "", Behind::Program),
+    ("command", "p", Behind::Program),
+    ("env", "i0v", Behind::Program),
+    ("exec", "cl", Behind::Program),
+    ("nice", "n", Behind::Program),
+    ("parallel", "kmtXjNn", Behind::FedProgram),
+    ("setsid", "cfw", Behind::Program),
+    ("stdbuf", "ioeL", Behind::Program),
+    ("time", "apqv", Behind::Program),
+    ("timeout", "fpvk", Behind::Program),
+    ("watch", "bcdegtxn", Behind::Script),
+    ("xargs", "0rtpxnLPs", Behind::FedProgram),
 ];
 
 pub(in super::super) const SHELLS: &[&str] =
@@ -62,9 +51,6 @@ const TEXTUAL: &str = "case cd chmod cp for mkdir mv printf pytest rm rmdir sele
 /// Programs whose second word says what they do.
 const BY_SECOND: &str = "apt brew bun cargo docker dotnet git go helm kubectl npm pip pip3 pnpm podman poetry rustup systemctl \
                          terraform uv yarn";
-
-/// Options of programs that search by which they run another program.
-const SEARCH_RUNS: [&str; 2] = ["--hostname", "--p"];
 
 /// Subcommands of git that do so, besides those that only read.
 const GIT_TEXTUAL: &str = "add branch checkout cherry-pick commit init merge mv notes reflog remote reset restore revert \
@@ -84,14 +70,13 @@ pub(super) const MOST_WORDS: usize = 128;
 const MOST_VALUES: usize = 4;
 
 /// What a command runs besides itself.
-#[derive(Debug)]
-pub(super) struct Runs<'a> {
-    budget: &'a WorkBudget,
+#[derive(Debug, Default)]
+pub(super) struct Runs {
     pub commands: Vec<SimpleCommand>,
-    pub scripts: Vec<String>,
+    pub scripts: BTreeSet<String>,
     /// What it runs if its program runs its arguments, which nobody knows.
     pub possible_commands: Vec<SimpleCommand>,
-    pub possible_scripts: Vec<String>,
+    pub possible_scripts: BTreeSet<String>,
     /// A shell runs what comes by its input.
     pub input: bool,
     /// The same, if its program runs its arguments.
@@ -102,7 +87,7 @@ pub(super) struct Runs<'a> {
 
 /// Whether it is what a program is there for to run what its words or its input say.
 pub(in super::super) fn runs_words(program: &str) -> bool {
-    let is_wrapper = WRAPPERS.iter().any(|wrapper| wrapper.name == program);
+    let is_wrapper = WRAPPERS.iter().any(|(names, ..)| is_one_of(names, program));
     is_wrapper || SHELLS.contains(&program) || is_interpreter(program) || is_one_of(RUN_INPUT, program)
 }
 
@@ -110,52 +95,38 @@ fn is_interpreter(program: &str) -> bool {
     is_one_of(INTERPRETERS, program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// What a program does with its arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum ArgumentUse {
-    /// Prints or stores them, searches for them, or takes them for names.
-    Text,
-    /// May run the words from this one on.
-    MayRun(usize),
-}
-
-impl ArgumentUse {
-    /// What the program of a command does, by the words of the command.
-    pub(in super::super) fn of(texts: &[&str]) -> Self {
-        #[cfg(test)]
-        super::tests::count_step();
-        let [program, arguments @ ..] = texts else { return Self::Text };
-        let second = arguments.first().copied().unwrap_or_default();
-        match base_name(program) {
-            "git" => {
-                let [verb, words @ ..] = git_arguments(arguments) else { return Self::MayRun(1) };
-                let own = &arguments[..arguments.len() - words.len() - 1];
-                let is_setting =
-                    |word: &&str| ["-c", "--config", "--exec"].iter().any(|option| word.starts_with(option));
-                // `git grep -O` opens files in a program.
-                let opens = verb.starts_with("grep")
-                    && words.iter().any(|word| word.starts_with("-O") || word.starts_with("--o"));
-                match own.iter().any(is_setting) {
-                    true => Self::MayRun(1),
-                    false if !opens && (is_one_of(GIT_READS, verb) || is_one_of(GIT_TEXTUAL, verb)) => Self::Text,
-                    false => Self::MayRun(texts.len() - words.len()),
-                }
+/// Where the words of a command begin that its program may run; `None` if it prints or stores all of them, searches for
+/// them, or takes them for names.
+pub(in super::super) fn find_runnable(texts: &[&str]) -> Option<usize> {
+    #[cfg(test)]
+    super::tests::count_step();
+    let (program, arguments) = texts.split_first()?;
+    let second = arguments.first().copied().unwrap_or_default();
+    let has_option = |words: &[&str], options: &[&str]| {
+        words.iter().any(|word| options.iter().any(|option| word.starts_with(option)))
+    };
+    match base_name(program) {
+        "git" => {
+            let [verb, words @ ..] = git_arguments(arguments) else { return Some(1) };
+            let own = &arguments[..arguments.len() - words.len() - 1];
+            // `git grep -O` opens files in a program.
+            let opens = verb.starts_with("grep") && has_option(words, &["-O", "--o"]);
+            let is_text = !opens && (is_one_of(GIT_READS, verb) || is_one_of(GIT_TEXTUAL, verb));
+            match has_option(own, &["-c", "--config", "--exec"]) {
+                true => Some(1),
+                false => (!is_text).then_some(texts.len() - words.len()),
             }
-            "ag" | "rg" if !arguments.iter().any(|word| SEARCH_RUNS.iter().any(|run| word.starts_with(run))) => {
-                Self::Text
-            }
-            // The name of a variable may have an index, which is evaluated.
-            "printf" if second.starts_with("-v") => Self::MayRun(1),
-            "gh" if matches!(second, "issue" | "pr" | "release") => Self::Text,
-            "bun" | "npm" | "pnpm" | "yarn"
-                if matches!(second, "run" | "test") && !arguments.iter().any(|word| word.starts_with("--sc")) =>
-            {
-                Self::Text
-            }
-            name if is_one_of(READS, name) || is_one_of(TEXTUAL, name) || name.starts_with('#') => Self::Text,
-            name if is_one_of(BY_SECOND, name) && !second.starts_with('-') => Self::MayRun(2),
-            _ => Self::MayRun(1),
         }
+        "ag" | "rg" if !has_option(arguments, &["--hostname", "--p"]) => None,
+        // The name of a variable may have an index, which is evaluated.
+        "printf" if second.starts_with("-v") => Some(1),
+        "gh" if matches!(second, "issue" | "pr" | "release") => None,
+        "bun" | "npm" | "pnpm" | "yarn" if matches!(second, "run" | "test") && !has_option(arguments, &["--sc"]) => {
+            None
+        }
+        name if is_one_of(READS, name) || is_one_of(TEXTUAL, name) || name.starts_with('#') => None,
+        name if is_one_of(BY_SECOND, name) && !second.starts_with('-') => Some(2),
+        _ => Some(1),
     }
 }
 
@@ -169,23 +140,14 @@ pub(in super::super) fn git_arguments<'a, 'w>(words: &'a [&'w str]) -> &'a [&'w 
 }
 
 /// The programs and scripts that a command runs by way of wrappers.
-pub(super) fn resolve<'a>(command: &SimpleCommand, budget: &'a WorkBudget) -> Runs<'a> {
-    let mut runs = Runs {
-        budget,
-        commands: Vec::new(),
-        scripts: Vec::new(),
-        possible_commands: Vec::new(),
-        possible_scripts: Vec::new(),
-        input: false,
-        possible_input: false,
-        unclear: None,
-    };
-    runs.resolve(&command.words, 0);
+pub(super) fn resolve(command: &SimpleCommand, budget: &WorkBudget) -> Runs {
+    let mut runs = Runs::default();
+    runs.resolve(&command.words, 0, budget);
     runs
 }
 
-impl Runs<'_> {
-    fn resolve(&mut self, words: &[Word], depth: usize) {
+impl Runs {
+    fn resolve(&mut self, words: &[Word], depth: usize, budget: &WorkBudget) {
         let [program, arguments @ ..] = words else { return };
         if depth > MOST_WRAPPERS {
             self.unclear = Some(OpaqueConstruct::TOO_DEEP);
@@ -194,34 +156,34 @@ impl Runs<'_> {
         let name = base_name(&program.text);
         let second = arguments.first().map_or("", |word| word.text.as_str());
         match name {
-            "eval" => self.add_script(&join(arguments)),
+            "eval" => self.scripts.extend([join(arguments)]),
             "." | "source" => self.input |= second.starts_with("/dev/"),
-            "trap" => arguments.iter().take(2).for_each(|word| self.add_script(&word.text)),
+            "trap" => self.scripts.extend(arguments.iter().take(2).map(|word| word.text.clone())),
             "alias" => {
                 let values = arguments.iter().filter_map(|word| word.text.split_once('='));
-                values.for_each(|(_, value)| self.add_script(value));
-                self.unclear = Some(OpaqueConstruct::Keyword(name.to_owned()));
+                self.scripts.extend(values.map(|(_, value)| value.to_owned()));
+                self.unclear = Some(OpaqueConstruct::keyword(name));
             }
             "command" if second.starts_with("-v") || second.starts_with("-V") => {}
-            "find" => self.resolve_search(name, arguments, depth),
+            "find" => self.resolve_search(name, arguments, depth, budget),
             "fd" | "fdfind" | "rg" => {
-                self.resolve_search(name, arguments, depth);
-                self.resolve_unknown(words);
+                self.resolve_search(name, arguments, depth, budget);
+                self.resolve_unknown(words, budget);
             }
             name if SHELLS.contains(&name) => self.resolve_shell(arguments),
-            name => match WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
-                Some(wrapper) => self.resolve_wrapper(wrapper, arguments, depth),
-                None => self.resolve_unknown(words),
+            name => match WRAPPERS.iter().find(|(names, ..)| is_one_of(names, name)) {
+                Some((_, letters, behind)) => self.resolve_wrapper(words, letters, *behind, depth, budget),
+                None => self.resolve_unknown(words, budget),
             },
         }
     }
 
-    fn resolve_unknown(&mut self, words: &[Word]) {
+    fn resolve_unknown(&mut self, words: &[Word], budget: &WorkBudget) {
         let texts: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
-        let ArgumentUse::MayRun(from) = ArgumentUse::of(&texts) else { return };
+        let Some(from) = find_runnable(&texts) else { return };
         let interprets = is_interpreter(base_name(texts[0]));
         self.possible_input |= interprets && reads_input(&words[1..]) || is_one_of(RUN_INPUT, base_name(texts[0]));
-        self.add_possible(words, from);
+        self.add_possible(words, from, budget);
         if base_name(texts[0]) == "git" {
             // Some run git once more, and an option of theirs may have a value; others push.
             let again = match git_arguments(&texts[1..]) {
@@ -229,7 +191,7 @@ impl Runs<'_> {
                 ["http-push" | "send-pack", behind @ ..] => [&["push"], behind].concat(),
                 _ => Vec::new(),
             };
-            for at in (0..again.len().min(MOST_WORDS)).take_while(|at| self.budget.spend_words(again.len() - at)) {
+            for at in (0..again.len().min(MOST_WORDS)).take_while(|at| budget.spend(again.len() - at + 1)) {
                 let words = ["git"].iter().chain(&again[at..]).map(|word| Word::literal(*word)).collect();
                 self.possible_commands.push(SimpleCommand::of_words(words, Origin::Possible));
             }
@@ -238,12 +200,12 @@ impl Runs<'_> {
         for (at, alias) in texts.iter().enumerate().filter(|(_, text)| is_alias(text)) {
             let value = alias.split_once('=').map(|(_, value)| value).or_else(|| texts.get(at + 1).copied());
             let value = value.unwrap_or_default();
-            self.possible_scripts.push(value.strip_prefix('!').map_or_else(|| format!("git {value}"), str::to_owned));
+            self.possible_scripts.insert(value.strip_prefix('!').map_or_else(|| format!("git {value}"), str::to_owned));
         }
     }
 
     /// Adds what a program may run: any of its words may be the program, and any that looks like code a script.
-    fn add_possible(&mut self, words: &[Word], from: usize) {
+    fn add_possible(&mut self, words: &[Word], from: usize, budget: &WorkBudget) {
         if words.len() > MOST_WORDS {
             self.unclear = Some(OpaqueConstruct::TOO_DEEP);
         }
@@ -256,11 +218,9 @@ impl Runs<'_> {
             let glued = (1..=MOST_VALUES).filter_map(|at| letters?.get(at..));
             let values = values.chain(glued);
             for program in std::iter::once(text).chain(values).filter(|program| !program.is_empty()) {
-                if program.contains(is_code) && !self.possible_scripts.iter().any(|known| known == program) {
-                    self.possible_scripts.push(program.to_owned());
-                }
+                self.possible_scripts.extend(program.contains(is_code).then(|| program.to_owned()));
                 self.possible_input |= SHELLS.contains(&base_name(program));
-                if !self.budget.spend_words(behind.len()) {
+                if !budget.spend(behind.len() + 1) {
                     return;
                 }
                 let words = std::iter::once(Word::literal(program)).chain(behind.iter().cloned()).collect();
@@ -269,16 +229,9 @@ impl Runs<'_> {
         }
     }
 
-    fn add_script(&mut self, script: &str) {
-        let script = script.trim();
-        if !script.is_empty() && !self.scripts.iter().any(|known| known == script) {
-            self.scripts.push(script.to_owned());
-        }
-    }
-
     /// Adds a command that a wrapper starts, and what that starts.
-    fn start(&mut self, words: &[Word], behind: Behind, depth: usize) {
-        let Some(program) = words.first().filter(|_| self.budget.spend_words(words.len())) else { return };
+    fn start(&mut self, words: &[Word], behind: Behind, depth: usize, budget: &WorkBudget) {
+        let Some(program) = words.first().filter(|_| budget.spend(words.len() + 1)) else { return };
         if program.is_glob {
             self.unclear = Some(OpaqueConstruct::GLOB);
         }
@@ -290,50 +243,43 @@ impl Runs<'_> {
             command.words.push(Word::literal("{}"));
         }
         let known = self.commands.len();
-        self.resolve(&command.words, depth + 1);
+        self.resolve(&command.words, depth + 1, budget);
         // What it is fed comes to the last program.
         self.commands[known..].iter_mut().for_each(|inner| inner.is_fed |= command.is_fed);
         self.commands.push(command);
     }
 
-    fn resolve_wrapper(&mut self, wrapper: &Wrapper, words: &[Word], depth: usize) {
+    fn resolve_wrapper(&mut self, words: &[Word], known: &str, command: Behind, depth: usize, budget: &WorkBudget) {
+        let (name, words) = (base_name(&words[0].text), &words[1..]);
         let is_before = |word: &&Word| word.text.starts_with('-') || is_assignment(&word.text) || is_number(&word.text);
         let (before, behind) = words.split_at(words.iter().take_while(is_before).count());
         let is_known = |word: &Word| match word.text.strip_prefix('-') {
-            Some(letters) => {
-                letters == "-" || letters.chars().all(|c| c.is_ascii_digit() || wrapper.letters.contains(c))
-            }
+            Some(letters) => letters == "-" || letters.chars().all(|c| c.is_ascii_digit() || known.contains(c)),
             None => true,
         };
         if !before.iter().all(is_known) {
-            self.give_up(wrapper, words);
+            // One that is not known may take the next word, so that nobody knows which word is the program.
+            self.unclear = Some(OpaqueConstruct::named(format!("an unknown option of `{name}`")));
+            let known = self.possible_commands.len();
+            self.add_possible(words, 0, budget);
+            self.possible_commands[known..].iter_mut().for_each(|inner| inner.is_fed = command == Behind::FedProgram);
         }
         // What a variable holds may be run, as `GIT_EDITOR` is; a mere word by a program that may run others.
         let program: Vec<_> = behind.iter().map(|word| word.text.as_str()).collect();
-        let is_open = ArgumentUse::of(&program) != ArgumentUse::Text
-            || program.first().is_some_and(|name| base_name(name) == "git");
+        let is_open = find_runnable(&program).is_some() || program.first().is_some_and(|name| base_name(name) == "git");
         let assigned = before.iter().filter(|word| is_assignment(&word.text));
         let values = assigned.filter_map(|word| word.text.split_once('=')).map(|(_, value)| value.to_owned());
         self.possible_scripts.extend(values.filter(|value| !value.is_empty() && (is_open || value.contains(is_code))));
         // Without a command, its arguments and the lines of its input are commands.
-        self.input |= wrapper.name == "parallel" && behind.first().is_none_or(|word| word.text.starts_with("::"));
-        if wrapper.command == Behind::Script {
-            self.add_script(&join(behind));
+        self.input |= name == "parallel" && behind.first().is_none_or(|word| word.text.starts_with("::"));
+        if command == Behind::Script {
+            self.scripts.insert(join(behind));
         }
-        self.start(behind, wrapper.command, depth);
-    }
-
-    /// An option that is not known may take the next word, so that nobody knows which word is the program.
-    fn give_up(&mut self, wrapper: &Wrapper, words: &[Word]) {
-        self.unclear = Some(OpaqueConstruct::WrapperOption(wrapper.name));
-        let known = self.possible_commands.len();
-        self.add_possible(words, 0);
-        let is_fed = wrapper.command == Behind::FedProgram;
-        self.possible_commands[known..].iter_mut().for_each(|command| command.is_fed = is_fed);
+        self.start(behind, command, depth, budget);
     }
 
     /// The commands behind `-exec` of `find`, `--exec` of `fd` and `--pre` of `rg`.
-    fn resolve_search(&mut self, name: &str, words: &[Word], depth: usize) {
+    fn resolve_search(&mut self, name: &str, words: &[Word], depth: usize, budget: &WorkBudget) {
         let options = match name {
             "find" => "-exec -execdir -ok -okdir",
             "rg" => "--pre",
@@ -348,14 +294,14 @@ impl Runs<'_> {
             let bundle = letters.and_then(|letters| letters.split_once(['x', 'X']));
             let glued = glued.or(bundle.map(|(_, program)| program));
             let program = glued.filter(|program| !program.is_empty()).map(Word::literal);
-            if self.budget.is_spent() || glued.is_none() && !is_one_of(options, text) {
+            if budget.is_spent() || glued.is_none() && !is_one_of(options, text) {
                 continue;
             }
             let behind = &words[at + 1..];
             let end = behind.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
             let command: Vec<_> =
                 program.into_iter().chain(behind[..end.unwrap_or(behind.len())].iter().cloned()).collect();
-            self.start(&command, Behind::FedProgram, depth);
+            self.start(&command, Behind::FedProgram, depth, budget);
         }
     }
 
@@ -372,8 +318,7 @@ impl Runs<'_> {
             let glued = words[at].text.split_once('c').map(|(_, glued)| glued.to_owned());
             self.possible_scripts.extend(glued.filter(|glued| !glued.is_empty()));
             for at in (at + 1..words.len()).filter(|at| !is_option(*at)).take(2) {
-                self.add_script(&words[at].text);
-                self.add_script(&join(&words[at..]));
+                self.scripts.extend([words[at].text.clone(), join(&words[at..])]);
             }
             return;
         }

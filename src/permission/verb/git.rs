@@ -49,8 +49,8 @@ const FILELESS: &str = "branch check-attr check-ignore config count-objects for-
                         remote rev-list rev-parse show-ref tag version worktree";
 const LOG_WITHOUT_PATCH: &str = "-1 -2 -3 -5 -10 -20 -n --all --decorate --graph --oneline --no-merges --first-parent";
 
-/// Whether a call of git only looks.
-pub(in super::super) fn reads(command: &SimpleCommand) -> bool {
+/// Whether a call of git only looks; `root_names` are names of the directory to which it may go before.
+pub(in super::super) fn reads(command: &SimpleCommand, root_names: &[&str]) -> bool {
     let texts = command.texts();
     let arguments = texts.get(1..).unwrap_or_default();
     if arguments == ["--version"] {
@@ -58,9 +58,12 @@ pub(in super::super) fn reads(command: &SimpleCommand) -> bool {
     }
     let has_glob = command.words.iter().any(|word| word.is_glob);
     let [verb, words @ ..] = git_arguments(arguments) else { return false };
-    let own = &arguments[..arguments.len() - words.len() - 1];
+    let own = match &arguments[..arguments.len() - words.len() - 1] {
+        ["-C", to, own @ ..] if *to == "." || root_names.contains(to) => own,
+        own => own,
+    };
     let is_separate = |word: &&str| is_one_of(FORMATTED, word);
-    (own == ["-C", "."] || own.iter().all(|option| is_one_of(MANNERS, option)))
+    own.iter().all(|option| is_one_of(MANNERS, option))
         && words.iter().all(|word| is_harmless(verb, word) && !is_text(verb, word))
         // Git compares any files, once one of them is in no repository.
         && !(*verb == "diff" && words.iter().any(|word| word.starts_with('/') || word.split('/').any(|part| part == "..")))
@@ -131,16 +134,14 @@ fn is_shown_setting(name: &str) -> bool {
 fn looks(verb: &str, words: &[&str]) -> bool {
     let only = |flags: &str| words.iter().all(|word| is_one_of(flags, word.split('=').next().unwrap_or(word)));
     match (verb, words) {
-        ("branch", ["--contains" | "--merged" | "--no-merged" | "--list" | "-l", rest @ ..]) => {
-            !rest.iter().any(|word| word.starts_with('-'))
+        ("branch", ["--contains" | "--merged" | "--no-merged" | "--list" | "-l", rest @ ..])
+        | ("tag", ["--list" | "-l" | "--contains" | "--points-at" | "--merged", rest @ ..]) => {
+            !rest.iter().any(|word| word.starts_with('-') && !word.starts_with("--sort="))
         }
         ("branch", _) => only(
             "--all --color --column --format --list --no-color --no-column --remotes --show-current --sort --verbose \
              -a -l -r -v -vv -av -avv -rv",
         ),
-        ("tag", ["--list" | "-l" | "--contains" | "--points-at" | "--merged", rest @ ..]) => {
-            !rest.iter().any(|word| word.starts_with('-') && !word.starts_with("--sort="))
-        }
         ("tag", _) => only("--sort --format --list -l -n"),
         // An address may hold a token.
         ("remote", []) => true,

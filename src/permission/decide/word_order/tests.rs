@@ -31,6 +31,11 @@ fn options_count_wherever_they_stand() {
             ("rm -rf *", &["rm -r -f x", "rm x -fr"]),
             ("docker compose down*", &["docker compose -f x down", "docker --context c compose down -v"]),
             ("gh pr merge*", &["gh pr -R x merge 1"]),
+            (
+                "npm publish*",
+                &["npm -s publish", "npm --registry x -s publish --tag y", "npm --loglevel silent publish"],
+            ),
+            ("cargo publish *", &["cargo +nightly -q publish", "cargo --color never publish x"]),
             ("aws s3 rm*", &["aws s3 --profile p rm x", "aws --profile p s3 rm x"]),
         ],
     );
@@ -45,6 +50,7 @@ fn options_count_wherever_they_stand() {
             ("docker compose down*", &["docker compose logs down", "docker compose up"]),
             ("npm run build", &["npm run build x"]),
             ("rm *", &["rm x"]),
+            ("npm publish*", &["npm run publish"]),
         ],
     );
 }
