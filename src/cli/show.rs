@@ -155,6 +155,7 @@ fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
     }
     facts.push(("posture", verdict::standing(&session.posture, session.yolo)));
     facts.extend(session.sandbox.is_known().then(|| ("sandbox", posture::sandbox(&session.sandbox))));
+    facts.push(("secrets", Line::new().plain("denied to tools and to commands that name them")));
     facts.extend(session.parent.as_ref().map(|parent| ("parent", Line::new().plain(parent))));
     if let Some(origin) = &kin.origin {
         facts.push(("task", Line::new().plain(one_line(&origin.label))));

@@ -66,7 +66,7 @@ pub fn shows_tracked_files(text: &str) -> bool {
     ShellText::read(text).commands.iter().any(shows_tracked)
 }
 
-fn shows_tracked(command: &SimpleCommand) -> bool {
+pub(super) fn shows_tracked(command: &SimpleCommand) -> bool {
     let texts = command.texts();
     let (verb, words) = flag::subcommand(texts.get(1..).unwrap_or_default()).unwrap_or_default();
     let is_verbose = |word: &&str| word.starts_with("--v") || !word.starts_with("--") && word.contains('v');

@@ -1,12 +1,14 @@
 //! Paths that tools may not name: secrets, our own data, git's own files, and whatever is outside of the work tree.
 //!
 //! A path is judged by the name that the call gives it and by where its links lead; one bad path refuses the call.
-//! Commands of a shell are no matter of this: the sandbox holds them, or a person is asked.
+//! Of a shell's text only the secrets count that it names (`named`): for the rest the sandbox holds it, or a person is asked.
 
+pub(super) mod named;
 #[cfg(test)]
 mod tests;
 pub(super) mod words;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
@@ -172,12 +174,27 @@ pub(super) fn plain(path: &Path) -> PathBuf {
     plain
 }
 
+/// A path without the tilde or `${HOME}` in front: behind `~+`, `~-` and `~2`, which are directories that a shell went to,
+/// a path counts from each of them.
+pub(super) fn without_tilde<'a>(path: &'a str, home: &Path) -> Cow<'a, Path> {
+    if let Some(inside) = path.strip_prefix("${HOME}") {
+        return home.join(inside.trim_start_matches('/')).into();
+    }
+    let Some(rest) = path.strip_prefix('~') else { return Cow::Borrowed(Path::new(path)) };
+    let (name, inside) = rest.split_once('/').unwrap_or((rest, ""));
+    match name {
+        "" => home.join(inside).into(),
+        name if name.chars().all(|c| c.is_ascii_digit() || "+-".contains(c)) => Cow::Borrowed(Path::new(inside)),
+        _ => Cow::Borrowed(Path::new(path)),
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Secret { path, act: Act::Read | Act::Search } => write!(
                 f,
-                "`{}` is kept from tools that read files; a shell command can read it if a person allows that",
+                "`{}` is on the list of secret files, which no tool reads and no command may name",
                 path.display()
             ),
             Self::Secret { path, act: Act::Write } => write!(f, "`{}` may hold secrets", path.display()),

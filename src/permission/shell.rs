@@ -22,7 +22,7 @@ use budget::{BYTES_PER_WORD, LONGEST_COMMAND, LONGEST_TEXT, MOST_COMMANDS, MOST_
 pub(super) use mention::TokenBag;
 pub(super) use pattern::{CommandPattern, may_become, may_name};
 use value::Values;
-pub(super) use wrapper::{SHELLS, find_runnable, git_arguments, runs_words};
+pub(super) use wrapper::{SHELLS, find_runnable, git_arguments, is_interpreter, runs_words};
 
 /// How deep scripts for another shell may stand in each other.
 const DEEPEST: usize = 4;

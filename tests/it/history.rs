@@ -137,7 +137,7 @@ fn what_is_kept_from_tools_that_read_is_kept_from_git_too() {
         "+plain=new",
         "[left out: `.env` differs, and is kept from tools that read files]",
         "Binary files a/.env and b/.env differ",
-        "is kept from tools that read files; a shell command can read it if a person allows that",
+        "is on the list of secret files, which no tool reads and no command may name",
         "is the content of a file: name it by a commit and a path",
     ] {
         assert!(answer.contains(said), "{said}: {answer}");

@@ -351,6 +351,26 @@ fn r90_what_nobody_knows_or_can_read_is_asked_about() {
 }
 
 #[test]
+fn a_command_that_names_a_secret_file_is_denied_in_every_posture() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("done"));
+    for flags in [
+        &["--posture", "plan"][..],
+        &["--posture", "attended"],
+        &["--posture", "unattended"],
+        &["--yolo"],
+        &["--session", &id],
+    ] {
+        for text in ["cat .env", "ls; grep KEY .env.local", "x=.env; cat $x", "cat ~/.ssh/id_ed25519"] {
+            let said = env.json(&[&["permissions", "explain", "Bash", text], flags].concat());
+            assert_eq!((&said["verdict"], &said["layer"]), (&json!("deny"), &json!("path guard")), "{text}: {said}");
+        }
+    }
+    let shown = env.coppice(&["show", &id]).stdout();
+    assert!(shown.contains("secrets   denied to tools and to commands that name them"), "{shown}");
+}
+
+#[test]
 fn a_command_that_shows_what_may_not_be_read_is_asked_about() {
     let env = TestEnv::new();
     let verdict = |text: &str| {
@@ -463,9 +483,7 @@ fn what_a_rule_keeps_from_reading_is_asked_about_by_its_name_a_pattern_a_link_an
         let said = env.json(&["permissions", "explain", "Bash", text, "--posture", "attended"]);
         said["verdict"].as_str().unwrap().to_owned()
     };
-    for text in
-        ["cat keys/a.pem", "cat k*/*", "cat src/notes.txt", "cat src/n*", "grep -r x .", "tail .env", "cat .env"]
-    {
+    for text in ["cat keys/a.pem", "cat k*/*", "cat src/notes.txt", "cat src/n*", "grep -r x .", "tail api/.env"] {
         assert_eq!(verdict(text), "ask", "{text}");
     }
     for text in ["cat src/a.c", "cat src/*.c", "grep -r x src"] {

@@ -26,6 +26,7 @@ fn a_session_that_asks() {
     backend   demo
     posture   unattended
     sandbox   workspace, enforced
+    secrets   denied to tools and to commands that name them
     base      main at 0123456789
     branch    coppice/abcd2345/fix-the-parser
     worktree  /data/worktrees/abcd2345
@@ -59,6 +60,7 @@ fn a_session_that_wants_an_approval() {
     backend   demo
     posture   unattended
     sandbox   workspace, enforced
+    secrets   denied to tools and to commands that name them
     base      main at 0123456789
     branch    coppice/abcd2345/fix-the-parser
     worktree  /data/worktrees/abcd2345
@@ -89,6 +91,7 @@ fn a_session_that_failed() {
     backend   demo
     posture   unattended
     sandbox   workspace, enforced
+    secrets   denied to tools and to commands that name them
     base      main at 0123456789
     branch    coppice/abcd2345/fix-the-parser
     worktree  /data/worktrees/abcd2345
@@ -124,6 +127,7 @@ fn a_parent_and_its_child() {
     agent     engineer
     posture   unattended
     sandbox   workspace, enforced
+    secrets   denied to tools and to commands that name them
     base      main at 0123456789
     branch    coppice/abcd2345/fix-the-parser
     worktree  /data/worktrees/abcd2345
@@ -151,6 +155,7 @@ fn a_parent_and_its_child() {
     agent     explore, tools advisory
     posture   unattended
     sandbox   workspace, enforced
+    secrets   denied to tools and to commands that name them
     parent    abcd2345
     task      find the parser
     result    conflict in a.rs: coppice integrate efgh3456
@@ -181,6 +186,7 @@ fn a_session_with_a_conflict_and_a_summary() {
     backend   demo, reasoning high
     posture   unattended
     sandbox   workspace, enforced
+    secrets   denied to tools and to commands that name them
     base      main at 0123456789
     branch    coppice/abcd2345/fix-the-parser
     worktree  /data/worktrees/abcd2345

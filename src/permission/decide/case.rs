@@ -1,6 +1,5 @@
 //! A call as the steps of a decision see it: its tool in one spelling, and one item for each thing that it is about.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -257,8 +256,17 @@ impl<'a> Case<'a> {
         let check = |(targets, act)| guard::check(targets, act, self.scene.places);
         let refusal = self.paths().into_iter().filter_map(check).max_by_key(Refusal::is_final);
         refusal.or_else(|| {
-            let git = self.shell.as_ref().filter(|_| self.tool() == "git")?;
-            let path = guard::words::named(git, &self.scene.places.tree)?;
+            let (shell, places) = (self.shell.as_ref()?, self.scene.places);
+            let path = match &self.call.subject {
+                _ if self.tool() == "git" => guard::words::named(shell, &places.tree)?,
+                Subject::Command { text, cwd, .. } => {
+                    let bases = directories(&cwd.real, &shell.commands, &places.home);
+                    guard::named::find_named_secret(text, &bases, places)?
+                }
+                Subject::Paths(_) | Subject::Url(_) | Subject::Mcp { .. } | Subject::Name(_) | Subject::Nothing => {
+                    return None;
+                }
+            };
             Some(Refusal::Secret { path, act: Act::Read })
         })
     }
@@ -484,7 +492,7 @@ fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Pl
         };
         let targets = command.redirects.iter().filter(|redirect| redirect.writes());
         let below = |name: &str| {
-            let paths = bases.iter().map(|base| path(&base.join(without_tilde(name, &places.home))));
+            let paths = bases.iter().map(|base| path(&base.join(guard::without_tilde(name, &places.home))));
             paths.collect::<Vec<_>>()
         };
         let written = targets.flat_map(|to| below(&to.target.text)).collect();
@@ -522,24 +530,13 @@ fn directories(cwd: &Path, commands: &[SimpleCommand], home: &Path) -> Vec<PathB
     // An opaque text has each of its commands several times, and may have a variable for a directory that it knows.
     let mut seen = BTreeSet::new();
     for to in moves.filter(|to| !to.contains("${") && seen.insert(*to)).take(MOST_MOVES) {
-        let next: Vec<_> = directories.iter().map(|base| guard::plain(&base.join(without_tilde(to, home)))).collect();
+        let next: Vec<_> =
+            directories.iter().map(|base| guard::plain(&base.join(guard::without_tilde(to, home)))).collect();
         directories.extend(next);
         directories.sort();
         directories.dedup();
     }
     directories
-}
-
-/// A path without the tilde in front: behind `~+`, `~-` and `~2`, which are directories that the text went to, a path counts
-/// from each of them.
-fn without_tilde<'a>(path: &'a str, home: &Path) -> Cow<'a, Path> {
-    let Some(rest) = path.strip_prefix('~') else { return Cow::Borrowed(Path::new(path)) };
-    let (name, inside) = rest.split_once('/').unwrap_or((rest, ""));
-    match name {
-        "" => home.join(inside).into(),
-        name if name.chars().all(|c| c.is_ascii_digit() || "+-".contains(c)) => Cow::Borrowed(Path::new(inside)),
-        _ => Cow::Borrowed(Path::new(path)),
-    }
 }
 
 /// The item of a call of the tool for git: its words without the program.

@@ -118,7 +118,7 @@ fn one_bad_path_refuses_the_call_and_the_gravest_is_told() {
     assert!(found.is_final());
     assert_eq!(
         found.to_string(),
-        "`/home/me/.netrc` is kept from tools that read files; a shell command can read it if a person allows that"
+        "`/home/me/.netrc` is on the list of secret files, which no tool reads and no command may name"
     );
     let found = check(&targets[..2], Act::Read, &places()).unwrap();
     assert_eq!(found, Refusal::Outside("/opt/x".into()));

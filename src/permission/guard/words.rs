@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::flag;
-use super::super::shell::ShellText;
+use super::super::shell::{ShellText, SimpleCommand};
 use super::{TREE_SECRETS, plain};
 
 /// Options whose value is a text and not a path.
@@ -13,15 +13,18 @@ const TEXTS: &[&str] = &["-e", "-G", "-m", "-S", "--author", "--grep", "--messag
 /// Options that read a file whose name may be glued to them.
 const FILES: &[&str] = &["-F", "-f", "--contents=", "--file=", "--pathspec-from-file="];
 
-/// The first secret that a call of git names; `tree` is the work tree.
+/// The first secret that the calls of git in a text name; `tree` is the work tree.
 pub(in super::super) fn named(text: &ShellText, tree: &Path) -> Option<PathBuf> {
-    text.commands.iter().find_map(|command| {
-        let texts = command.texts();
-        let (verb, words) = flag::subcommand(texts.get(1..)?)?;
-        let pattern = pattern(verb, words);
-        let words = words.iter().enumerate().filter(|(at, _)| pattern != Some(*at) && !is_text(words, *at));
-        words.into_iter().find_map(|(_, word)| secret(word, tree))
-    })
+    text.commands.iter().find_map(|command| find_secret(command, tree))
+}
+
+/// The first secret that a call of git names.
+pub(super) fn find_secret(command: &SimpleCommand, tree: &Path) -> Option<PathBuf> {
+    let texts = command.texts();
+    let (verb, words) = flag::subcommand(texts.get(1..)?)?;
+    let pattern = pattern(verb, words);
+    let words = words.iter().enumerate().filter(|(at, _)| pattern != Some(*at) && !is_text(words, *at));
+    words.into_iter().find_map(|(_, word)| secret(word, tree))
 }
 
 /// Whether an argument of git is free text, such as a commit message, or an option with such a text.

@@ -91,7 +91,7 @@ pub(in super::super) fn runs_words(program: &str) -> bool {
     is_wrapper || SHELLS.contains(&program) || is_interpreter(program) || is_one_of(RUN_INPUT, program)
 }
 
-fn is_interpreter(program: &str) -> bool {
+pub(in super::super) fn is_interpreter(program: &str) -> bool {
     is_one_of(INTERPRETERS, program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 

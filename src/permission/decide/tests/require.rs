@@ -155,19 +155,30 @@ fn r82_deny_rules_and_the_end_of_a_plan_survive_yolo() {
 }
 
 #[test]
-fn r83_no_tool_reads_a_secret_and_a_shell_is_asked_about() {
+fn r83_no_tool_reads_a_secret_and_no_command_names_one() {
     for posture in Posture::ALL {
-        let world = world().posture(posture).yolo();
-        for tool in ["read_file", "read_many_files", "grep", "Read"] {
-            world.check(&files(tool, &["src/a", "/home/me/.aws/credentials"]), Action::Deny, Layer::PathGuard);
-            world.check(&link(tool, "logo.png", "/home/me/.ssh/id_rsa"), Action::Deny, Layer::PathGuard);
-            world.check(&files(tool, &[".env"]), Action::Deny, Layer::PathGuard);
+        let watched = world().posture(posture).grant("Bash(*)").grant("Bash(cat .env)");
+        for world in [watched.clone(), watched.advisory(), world().posture(posture).yolo()] {
+            for tool in ["read_file", "read_many_files", "grep", "Read"] {
+                world.check(&files(tool, &["src/a", "/home/me/.aws/credentials"]), Action::Deny, Layer::PathGuard);
+                world.check(&link(tool, "logo.png", "/home/me/.ssh/id_rsa"), Action::Deny, Layer::PathGuard);
+                world.check(&files(tool, &[".env"]), Action::Deny, Layer::PathGuard);
+            }
+            for text in
+                ["cat .env", "cat /home/me/.ssh/id_rsa", "cat ~/.netrc", "make && . ./.env", "cd src; cat ../.env"]
+            {
+                for leads in [Leads::Inside, Leads::Kept, Leads::Elsewhere] {
+                    world.check(&shell(text, leads), Action::Deny, Layer::PathGuard);
+                }
+            }
         }
     }
-    let cat = shell("cat /home/me/.ssh/id_rsa", Leads::Elsewhere);
-    for posture in [Posture::Attended, Posture::Edits, Posture::Unattended] {
-        world().advisory().posture(posture).check(&cat, Action::Ask, Layer::ToolClass);
+    // What is only mentioned, and other files that may hold keys, are left to rules and postures.
+    for text in ["cat server.pem", "cat api/.env"] {
+        world().check(&shell(text, Leads::Elsewhere), Action::Ask, Layer::ToolClass);
+        world().posture(Posture::Unattended).check(&bash(text), Action::Allow, Layer::AcceptEdits);
     }
+    world().posture(Posture::Unattended).check(&bash("echo .env >> .gitignore"), Action::Allow, Layer::AcceptEdits);
 }
 
 #[test]
@@ -685,17 +696,17 @@ fn a_pattern_for_a_program_that_reads_covers_no_secret_and_nothing_outside() {
     let grants = ["cat", "ls", "xargs", "tail", "grep", "sed", "sort", "git"];
     let granted = grants.iter().fold(world(), |world, program| world.grant(&format!("Bash({program}*)")));
     for (text, leads) in [
-        ("tail .env", Leads::Inside),
+        ("tail key.pem", Leads::Inside),
         ("tail -n 5 sub/.env.local", Leads::Inside),
-        ("cat < .env", Leads::Inside),
+        ("cat < key.pem", Leads::Inside),
         ("cat /proc/self/environ", Leads::Elsewhere),
         ("cat ../x", Leads::Elsewhere),
         ("cat a", Leads::Elsewhere),
         ("grep -f /etc/passwd x", Leads::Elsewhere),
         ("sed s/a/b/ /etc/passwd", Leads::Elsewhere),
         ("ls | xargs cat", Leads::Inside),
-        ("git diff .env", Leads::Inside),
-        ("git show HEAD:.env", Leads::Inside),
+        ("git diff key.pem", Leads::Inside),
+        ("git show HEAD:key.pem", Leads::Inside),
         ("git diff --no-index a b", Leads::Elsewhere),
         ("git diff --no-ind a b", Leads::Elsewhere),
         ("git cat-file --batch-check < sub/link", Leads::Elsewhere),
@@ -710,7 +721,7 @@ fn a_pattern_for_a_program_that_reads_covers_no_secret_and_nothing_outside() {
         mapped.check(&shell(text, leads), Action::Ask, Layer::ToolClass);
         granted.clone().grant("Bash(*)").check(&shell(text, leads), Action::Allow, Layer::Rules);
     }
-    granted.clone().grant("Bash(tail .env)").check(&bash("tail .env"), Action::Allow, Layer::Rules);
+    granted.clone().grant("Bash(tail key.pem)").check(&bash("tail key.pem"), Action::Allow, Layer::Rules);
     for text in ["make x | tail -5", "curl https://x | tail -n5", "git diff HEAD~1 && curl https://x"] {
         let made = granted.clone().grant("Bash(make *)").grant("Bash(curl *)");
         made.check(&shell(text, Leads::Elsewhere), Action::Allow, Layer::Rules);

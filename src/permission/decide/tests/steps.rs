@@ -333,9 +333,9 @@ fn the_agent_of_a_repository_can_forbid_and_allow_nothing() {
 #[test]
 fn a_question_about_a_read_says_what_it_is_about() {
     for (text, reason) in [
-        ("cat .env", "it names a file that may hold secrets, and no rule allows it"),
+        ("cat key.pem", "it names a file that may hold secrets, and no rule allows it"),
         ("cat /etc/passwd", "it may read outside of the work tree, and no rule allows it"),
-        ("rm .env", "it may change something, and no rule allows it"),
+        ("rm key.pem", "it may change something, and no rule allows it"),
     ] {
         let found = world().decide(&shell(text, Leads::Elsewhere));
         assert_eq!((found.action, found.reason.as_str()), (Action::Ask, reason), "{text}");

@@ -128,8 +128,7 @@ fn secrets_and_the_files_of_git_are_kept() {
     fs::write(tree.path(".env"), "KEY=1").unwrap();
     symlink(".env", tree.path("plain")).unwrap();
     symlink(".git", tree.path("history")).unwrap();
-    let kept =
-        "`OUTER/tree/.env` is kept from tools that read files; a shell command can read it if a person allows that";
+    let kept = "`OUTER/tree/.env` is on the list of secret files, which no tool reads and no command may name";
     assert_eq!(tree.said(tree.read(".env")), kept);
     assert_eq!(tree.said(tree.read("plain")), kept);
     assert_eq!(tree.said(tree.write("plain", "x")), "`OUTER/tree/.env` may hold secrets");

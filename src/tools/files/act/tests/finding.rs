@@ -93,7 +93,7 @@ fn r104_lines_are_found_in_the_order_of_paths() {
         ("out", "`out` leads out of the work tree by a link"),
         ("up/secret", "`up/secret` leads out of the work tree by a link"),
         ("gone", "`gone` does not exist"),
-        (".env", "`TREE/.env` is kept from tools that read files; a shell command can read it if a person allows that"),
+        (".env", "`TREE/.env` is on the list of secret files, which no tool reads and no command may name"),
     ] {
         assert_eq!(tree.refusal("grep", json!({"pattern": "needle", "path": path})), expected);
     }

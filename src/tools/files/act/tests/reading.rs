@@ -102,10 +102,7 @@ fn only_files_of_the_tree_are_read() {
         ("/etc/passwd", "`/etc/passwd` is outside of the work tree: name a path in it"),
         ("pipe", "`pipe` is a pipe, not a regular file"),
         ("/dev/zero", "`/dev/zero` is outside of the work tree: name a path in it"),
-        (
-            "plain",
-            "`TREE/.env` is kept from tools that read files; a shell command can read it if a person allows that",
-        ),
+        ("plain", "`TREE/.env` is on the list of secret files, which no tool reads and no command may name"),
     ] {
         assert_eq!(tree.refusal("read_file", json!({"path": path})), expected);
     }
@@ -119,8 +116,8 @@ fn r102_many_files_come_in_sections() {
     tree.put("raw", b"\xff\xfe");
     symlink("../secret", tree.path("out")).unwrap();
     let text = tree.call("read_many_files", json!({"paths": ["raw", "b", "a", "gone", ".env", "out", "empty"]}));
-    let expected = "==> .env <==\n[error: `TREE/.env` is kept from tools that read files; a shell command can read it if a \
-        person allows that]\n\n==> a <==\none\n\n==> b <==\nbee\n\n==> empty <==\n\n==> gone <==\n[error: `gone` does not \
+    let expected = "==> .env <==\n[error: `TREE/.env` is on the list of secret files, which no tool reads and no command \
+        may name]\n\n==> a <==\none\n\n==> b <==\nbee\n\n==> empty <==\n\n==> gone <==\n[error: `gone` does not \
         exist]\n\n==> out <==\n[error: `out` leads out of the work tree by a link]\n\n==> raw <==\n[skipped: not UTF-8 \
         text (2 bytes)]\n";
     assert_eq!(text.replace(&*tree.root.path().to_string_lossy(), "TREE"), expected);
