@@ -26,12 +26,12 @@ const NOBODY: &str = "nobody is there to allow this to a background agent; find 
 const POSSIBLE: &str = "\nBy its words, the command may run what the rule forbids. If it does not, write it as plain \
                         commands: without expansions, and with texts in files.";
 
-/// One step: its verdict, if it decides.
+/// One step, or a part of it: its verdict, if it decides.
 type Step = fn(&Case<'_>) -> Option<Verdict>;
 
 const FORBIDDING: [Step; 6] = [hard_floor, surface, path_guard, agent_veto, deny_rule, plan_gate];
 
-const SETTLING: [Step; 6] = [hard_ask, boundary, yolo, plan_file, posture, soft_layers];
+const SETTLING: [Step; 7] = [hard_ask, boundary, yolo, plan_file, soft_ask, posture, soft_layers];
 
 /// Decides about a call.
 pub fn decide(call: &Call, scene: &Scene<'_>) -> Verdict {
@@ -213,7 +213,15 @@ fn posture(case: &Case<'_>) -> Option<Verdict> {
     goes_ahead.then(|| verdict(Action::Allow, Layer::AcceptEdits, None, reason()))
 }
 
-/// 13. The last word of the agent's file, the project's map, the rules of files, and what a person allowed before.
+/// 13. The last word of the agent's file, the project's map, the rules of files, and what a person allowed before. One that
+/// asks comes before the posture: somebody wants to see the call.
+fn soft_ask(case: &Case<'_>) -> Option<Verdict> {
+    let words = (0..case.items.len()).filter_map(|at| last_word(case, at));
+    let (_, rule) = words.into_iter().find(|(action, _)| *action == Action::Ask)?;
+    Some(verdict(Action::Ask, Layer::Rules, Some(rule), "a rule wants it to be asked about"))
+}
+
+/// 13. The same words, where all of them allow.
 fn soft_layers(case: &Case<'_>) -> Option<Verdict> {
     let word = |(at, item): (usize, &Item)| match (item, last_word(case, at)) {
         // Only rules that forbid are about what may run.
@@ -222,9 +230,6 @@ fn soft_layers(case: &Case<'_>) -> Option<Verdict> {
         (_, word) => Some(word),
     };
     let words: Vec<_> = case.items.iter().enumerate().filter_map(word).collect();
-    if let Some((_, rule)) = words.iter().flatten().find(|(action, _)| *action == Action::Ask) {
-        return Some(verdict(Action::Ask, Layer::Rules, Some(rule.clone()), "a rule wants it to be asked about"));
-    }
     let mut rules: Vec<_> = words.into_iter().collect::<Option<Vec<_>>>()?.into_iter().map(|(_, rule)| rule).collect();
     rules.dedup();
     let is_said = !rules.is_empty();

@@ -371,6 +371,31 @@ fn a_command_that_names_a_secret_file_is_denied_in_every_posture() {
 }
 
 #[test]
+fn an_ask_of_a_map_asks_where_the_posture_would_let_the_call_go_ahead() {
+    let env = TestEnv::new();
+    let agents = env.path("coppice/agents");
+    fs::create_dir_all(&agents).unwrap();
+    fs::write(agents.join("careful.md"), "---\ndescription: Asks.\npermission: {edit: ask}\n---\nCareful.\n").unwrap();
+    let verdict = |tool: &str, flags: &[&str]| {
+        let said =
+            env.json(&[&["permissions", "explain", tool, "README.md", "--posture", "unattended"], flags].concat());
+        format!("{} {}", said["verdict"].as_str().unwrap(), said["layer"].as_str().unwrap())
+    };
+    assert_eq!(verdict("Edit", &[]), "allow posture");
+    assert_eq!(verdict("Edit", &["--agent", "careful"]), "ask rules");
+    assert_eq!(verdict("Edit", &["--agent", "careful", "--yolo"]), "allow yolo");
+    let [project] = fs::read_dir(env.path("coppice/data/projects"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap();
+    fs::write(project.join("permissions.jsonc"), r#"{"write": "ask"}"#).unwrap();
+    assert_eq!(verdict("Write", &[]), "ask rules");
+    assert_eq!(verdict("Edit", &[]), "allow posture");
+}
+
+#[test]
 fn a_command_that_shows_what_may_not_be_read_is_asked_about() {
     let env = TestEnv::new();
     let verdict = |text: &str| {

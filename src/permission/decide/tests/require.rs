@@ -182,6 +182,40 @@ fn r83_no_tool_reads_a_secret_and_no_command_names_one() {
 }
 
 #[test]
+fn an_ask_of_a_map_asks_in_every_posture_but_under_yolo() {
+    let edit = files("edit", &["a"]);
+    for posture in [Posture::Attended, Posture::Edits, Posture::Unattended] {
+        for world in [
+            world().agent(r#"{"edit":"ask","bash":{"make *":"ask"}}"#),
+            world().map(r#"{"edit":"ask","bash":{"make *":"ask"}}"#),
+        ] {
+            let world = world.posture(posture);
+            for call in [&edit, &bash("make x"), &bash("ls; make x"), &bash("bash -c 'make $x'")] {
+                world.check(call, Action::Ask, Layer::Rules);
+                world.clone().yolo().check(call, Action::Allow, Layer::Yolo);
+            }
+            // A later word lifts it.
+            world.clone().grant("Edit(a)").check(
+                &edit,
+                Action::Allow,
+                if posture == Posture::Attended { Layer::Rules } else { Layer::AcceptEdits },
+            );
+            assert_ne!(world.decide(&bash("ls")).action, Action::Ask);
+        }
+        world().agent(r#"{"edit":"ask"}"#).map(r#"{"edit":{"a":"allow"}}"#).posture(posture).check(
+            &edit,
+            Action::Allow,
+            if posture == Posture::Attended { Layer::Rules } else { Layer::AcceptEdits },
+        );
+    }
+    let brought = World { agent_word: AgentWord::OnlyTightens, ..world().agent(r#"{"*":"allow","edit":"ask"}"#) };
+    brought.posture(Posture::Unattended).check(&edit, Action::Ask, Layer::Rules);
+    let plan = world().posture(Posture::Plan).map(r#"{"read":"ask","write":"ask"}"#);
+    plan.check(&files("read", &["a"]), Action::Ask, Layer::Rules);
+    plan.check(&files("write", &[PLAN]), Action::Allow, Layer::PlanFile);
+}
+
+#[test]
 fn r84_no_posture_and_no_rule_opens_git_our_data_or_a_link_that_leads_out() {
     for posture in Posture::ALL {
         let world = world().posture(posture).yolo().grant("Edit(**)").grant("Edit(/**)");
