@@ -76,7 +76,7 @@ impl Engine {
             let judge = Judge::new(&self.shared, &record, &repo, Arc::clone(&settings), plan)?;
             let call = judge.call(&name, &reach, permission.as_ref());
             let verdict = judge.decide(&call, &caller);
-            let mut warnings = judge::warnings(&call);
+            let mut warnings = judge::warnings(&call, record.body.reach.hold());
             warnings.extend(describe_opaque_command(&call));
             let saves = judge.saves(&call).iter().map(Rule::to_string).collect();
             Ok::<_, Fault>((verdict, warnings, saves, judge.listed()?))

@@ -234,9 +234,17 @@ impl From<backend::Access> for Access {
     }
 }
 
-/// What a person should look at twice before a call is allowed.
-pub(super) fn warnings(call: &Call) -> Vec<String> {
+/// What a person should look at twice before a call is allowed; `hold` is about its session.
+pub(super) fn warnings(call: &Call, hold: Hold) -> Vec<String> {
     let Subject::Command { text, .. } = &call.subject else { return Vec::new() };
     let flags = flag::destructive(text);
-    if flags.is_empty() { Vec::new() } else { vec![format!("DESTRUCTIVE FLAG(S): {}", flags.join(" "))] }
+    let destructive = (!flags.is_empty()).then(|| format!("DESTRUCTIVE FLAG(S): {}", flags.join(" ")));
+    let failing = match hold {
+        Hold::Enforced => flag::find_git_write(text),
+        Hold::Advisory => None,
+    };
+    let failing = failing.map(|git| {
+        format!("WILL FAIL: the sandbox lets no command write git's own directory, and `{git}` does; Coppice commits each turn")
+    });
+    destructive.into_iter().chain(failing).collect()
 }

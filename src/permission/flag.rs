@@ -105,6 +105,21 @@ pub(super) fn in_command(command: &SimpleCommand) -> Vec<String> {
     if command.program() == "git" { in_git(command.texts().get(1..).unwrap_or_default()) } else { Vec::new() }
 }
 
+/// Subcommands that write git's own directory: the index, refs and settings.
+const RECORDING: &str = "add am bisect branch checkout cherry-pick commit config fetch gc merge mv notes pull rebase reflog \
+                         remote reset restore revert rm sparse-checkout stash submodule switch symbolic-ref tag \
+                         update-index update-ref worktree";
+
+/// The first call of git in a shell text that writes git's own directory, unless the text makes a repository of its own.
+pub fn find_git_write(text: &str) -> Option<String> {
+    let read = ShellText::read(text);
+    let calls = read.commands.iter().filter(|command| command.program() == "git");
+    let calls = calls.filter_map(|command| Some((command, subcommand(command.texts().get(1..)?)?.0)));
+    let makes_one = calls.clone().any(|(_, verb)| matches!(verb, "init" | "clone"));
+    let mut writes = calls.filter(|(command, verb)| is_one_of(RECORDING, verb) && !git_reads(command, &[]));
+    writes.next().filter(|_| !makes_one).map(|(_, verb)| format!("git {verb}"))
+}
+
 /// Whether a command has an option that loads other code, or is git with a subcommand or an option that may run another
 /// program: an alias, one that is not on a list, or one that works with a repository on this disk, whose hooks and settings
 /// are somebody else's.

@@ -435,6 +435,19 @@ fn r88_an_opaque_command_is_explained_by_what_makes_it_opaque() {
 }
 
 #[test]
+fn who_is_asked_about_git_is_told_that_it_cannot_write_its_own_directory() {
+    let env = TestEnv::new();
+    for (tool, words, writes) in
+        [("Bash", "git commit -m x", true), ("Bash", "make && git add .", true), ("Bash", "git log -1", false)]
+    {
+        let said = env.json(&["permissions", "explain", tool, words, "--posture", "attended"]);
+        let warnings: Vec<_> = said["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let is_told = warnings.iter().any(|warning| warning.starts_with("WILL FAIL: ") && warning.contains("`git "));
+        assert_eq!(is_told, writes && said["enforced"] == true, "{said}");
+    }
+}
+
+#[test]
 fn git_is_asked_about_where_its_configuration_runs_a_program() {
     let env = TestEnv::new();
     let explain = |posture: &str, text: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", posture]);

@@ -128,7 +128,7 @@ impl Actor {
             layer: verdict.layer.as_str().to_owned(),
             rule: verdict.rule,
             saves: saves.iter().map(Rule::to_string).collect(),
-            warnings: judge::warnings(call),
+            warnings: judge::warnings(call, self.record.body.reach.hold()),
             call: Some(CallRecord { tool: asked.tool, reach: asked.reach.into(), origin: asked.origin }),
             requested_at: clock::now(),
             call_hash: asked.call_hash,

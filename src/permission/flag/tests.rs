@@ -173,3 +173,24 @@ fn r85_what_destroys_nothing_is_not_named() {
         assert_eq!(destructive(text), Vec::<String>::new(), "{text}");
     }
 }
+
+#[test]
+fn a_call_of_git_that_writes_its_directory_is_known() {
+    for (text, expected) in [
+        ("git commit -m x", Some("git commit")),
+        ("make && git -C . add a", Some("git add")),
+        ("git stash", Some("git stash")),
+        ("git branch x", Some("git branch")),
+        ("bash -c 'git fetch'", Some("git fetch")),
+        ("git stash list", None),
+        ("git branch -a", None),
+        ("git config --get user.name", None),
+        ("git log; git status", None),
+        ("git apply x.patch", None),
+        ("git push origin x", None),
+        ("echo git commit", None),
+        ("git init t && cd t && git commit -m x", None),
+    ] {
+        assert_eq!(find_git_write(text).as_deref(), expected, "{text}");
+    }
+}
