@@ -147,9 +147,13 @@ pub struct PendingPermission {
     /// `execution`, `path` or `network`.
     pub kind: String,
     pub tool_name: String,
+    /// Why a person is asked.
     pub reason: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The first file, the address or what else the call is about, where it is no command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     pub working_directory: String,
 }
 

@@ -17,7 +17,7 @@ use crate::session::{Phase, Rest, Session};
 use crate::store::{Change, HandoffRow};
 
 use super::fault::Fault;
-use super::record::{self, ApprovalRecord, Record, json};
+use super::record::{self, ApprovalRecord, CallReach, Record, json};
 use super::shared::{Shared, event};
 use super::{clock, view};
 
@@ -162,17 +162,23 @@ fn stands(before: &Handoff, record: &Record, state: Session, ended: EndedBy) -> 
 }
 
 fn permission(open: &ApprovalRecord, worktree: &str) -> PendingPermission {
-    let (kind, command) = match open.tool.as_str() {
-        "execute" => ("execution", Some(open.title.clone())),
-        "fetch" => ("network", None),
-        _ => ("path", None),
+    let (kind, command, path) = match open.call.as_ref().map(|call| &call.reach) {
+        Some(CallReach::Command { text, .. }) => ("execution", Some(text.clone()), None),
+        Some(CallReach::Url(url)) => ("network", None, Some(url.clone())),
+        Some(CallReach::Paths(paths)) => ("path", None, paths.first().map(|path| path.display().to_string())),
+        Some(CallReach::Mcp { .. } | CallReach::Elsewhere) | None => match open.tool.as_str() {
+            "execute" => ("execution", Some(open.title.clone()), None),
+            "fetch" => ("network", None, Some(open.title.clone())),
+            _ => ("path", None, Some(open.title.clone())),
+        },
     };
     PendingPermission {
         request_id: open.id.clone(),
         kind: kind.to_owned(),
         tool_name: open.tool.clone(),
-        reason: open.preview.clone().unwrap_or_else(|| open.title.clone()),
+        reason: open.reason.clone(),
         command,
+        path,
         working_directory: worktree.to_owned(),
     }
 }

@@ -18,7 +18,7 @@ use crate::permission::{Posture, Profile};
 use crate::session::{Open, Session};
 use crate::store::{HandoffRow, PromptRow, SessionRow, TurnRow, WorkflowRow};
 
-pub(super) use approval::{ApprovalRecord, CallOrigin, CallRecord, DecisionRecord};
+pub(super) use approval::{ApprovalRecord, CallOrigin, CallReach, CallRecord, DecisionRecord};
 pub(super) use question::{PlanModeRecord, ProposalRecord, QuestionCall, QuestionRecord};
 pub(super) use state::State;
 pub(super) use undo::{BeforeUndo, ConflictRecord, MergedBase, UndoRecord};

@@ -151,6 +151,8 @@ fn r48_r49_a_child_completes_fails_or_waits_for_a_person_who_answers_it_there() 
     assert_eq!((&kept["status"], &wanted["tool_name"]), (&json!("pending_permission"), &json!("execute")));
     assert_eq!((&wanted["kind"], &wanted["command"]), (&json!("execution"), &json!("true")), "{wanted:#}");
     assert_eq!(wanted["working_directory"], env.session(&runs)["worktree"]);
+    let asked = env.session(&runs)["approvals"][0]["reason"].clone();
+    assert_eq!((&wanted["reason"], &asked), (&asked, &json!("the call does not say what it is about")), "{wanted:#}");
     let [asks] = wait_for_handoffs(&env, &id, "pending_question", 1).try_into().unwrap();
     let (kept, wanted) = (of(&asks), of(&asks)["pending_question"].clone());
     assert_eq!((&kept["status"], &wanted["question"]), (&json!("pending_question"), &json!("Which colour?")));

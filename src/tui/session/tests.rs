@@ -277,6 +277,7 @@ fn r118_a_row_tells_what_its_child_does_and_keeps_its_height() {
         tool_name: "Bash".into(),
         reason: "no rule".into(),
         command: Some("rm -rf build".into()),
+        path: None,
         working_directory: "/w".into(),
     };
     let pending = Handoff {

@@ -158,9 +158,9 @@ fn blank(turn: u32) -> Tool {
 }
 
 fn delegation(seq: u64, handoff: &Handoff) -> Delegation {
-    let permission = handoff.pending_permission.as_ref().map(|pending| match &pending.command {
-        Some(command) => format!("{}: {command}", pending.tool_name),
-        None => format!("{}: {}", pending.tool_name, pending.reason),
+    let permission = handoff.pending_permission.as_ref().map(|pending| {
+        let subject = pending.command.as_ref().or(pending.path.as_ref()).unwrap_or(&pending.reason);
+        format!("{}: {subject}", pending.tool_name)
     });
     let question = handoff.pending_question.as_ref().map(|pending| pending.question.clone());
     Delegation {
