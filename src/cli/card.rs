@@ -5,6 +5,7 @@ use super::age::age;
 use super::line::{Line, Tone, one_line};
 use super::status::count;
 use crate::api::session::Approval;
+use crate::look::card::approval_head;
 use crate::look::verdict::{rules, warning};
 
 /// A short card has so many lines of preview.
@@ -21,12 +22,13 @@ pub(super) enum Length {
 pub(super) fn lines(approval: &Approval, length: Length, now: i64) -> Vec<Line> {
     let expired = if approval.expired { ", from before the daemon restarted" } else { "" };
     let agent = approval.agent.as_ref().map(|agent| format!("{}, ", one_line(agent))).unwrap_or_default();
-    let mut lines =
-        vec![Line::new().strong(&approval.id).plain(format!("  {}", one_line(&approval.title))).dim(format!(
-            "  ({agent}{}, {} ago{expired})",
-            one_line(&approval.tool),
-            age(now, approval.requested_at)
-        ))];
+    let mut lines = vec![
+        Line::new()
+            .strong(&approval.id)
+            .plain("  ")
+            .then(approval_head(&approval.tool, &approval.title))
+            .dim(format!("  ({agent}{} ago{expired})", age(now, approval.requested_at))),
+    ];
     lines.extend(preview(approval, length));
     lines.extend(approval.warnings.iter().map(|text| Line::new().plain("  ").then(warning(text))));
     lines.extend(why(approval));
@@ -88,7 +90,7 @@ mod tests {
     fn r85_destructive_flags_are_a_row_of_their_own_in_bold_red() {
         let push = sample::push();
         insta::assert_snapshot!(text(&push, Length::Whole), @r"
-        r1  run `git push --force origin main`  (bash, 12s ago)
+        r1  Bash(git push --force origin main)  (12s ago)
           | git push --force origin main
           ⚠ DESTRUCTIVE FLAG(S): --force
           why: nothing decides about it  (tool class)
@@ -106,7 +108,7 @@ mod tests {
         let fetch = Approval { warnings: vec![], saves: vec!["Bash(git fetch *)".into()], ..sample::push() };
         let fetch = Approval { rule: Some("Bash(git *) in permissions.json".into()), ..fetch };
         insta::assert_snapshot!(text(&fetch, Length::Whole), @r"
-        r1  run `git push --force origin main`  (bash, 12s ago)
+        r1  Bash(git push --force origin main)  (12s ago)
           | git push --force origin main
           why: nothing decides about it  (tool class: Bash(git *) in permissions.json)
           always saves: Bash(git fetch *)

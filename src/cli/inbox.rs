@@ -119,7 +119,7 @@ mod tests {
         let text = lines(&items, NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
         abcd2345  approval  1m  app  Fix the parser
-            r1  run `cargo test`  (execute, 12s ago)
+            r1  Bash(cargo test)  (12s ago)
               | cargo test
               | --quiet
             coppice approve abcd2345 r1   or   coppice deny abcd2345 r1 [--message '…']

@@ -83,6 +83,11 @@ pub(crate) fn started(tool: &str, title: &str, input: Option<&Value>) -> Card {
     Card { header: call.header(), body: body::announced(&call), footer: Some(Line::new().dim("running")) }
 }
 
+/// A call that waits for a person, in the words with which its card begins.
+pub(crate) fn approval_head(tool: &str, title: &str) -> Line {
+    call::announce(tool, title)
+}
+
 /// A call that ended; `output` is what the model was told.
 pub(crate) fn finished(tool: &str, title: &str, input: Option<&Value>, ok: Outcome, output: &str) -> Card {
     let call = call::read(tool, title, input);

@@ -123,7 +123,7 @@ fn an_end_says_what_to_type() {
     coppice answer abcd2345
     ");
     insta::assert_snapshot!(text(sample::approval()), @r"
-    r1  run `cargo test`  (execute, 12s ago)
+    r1  Bash(cargo test)  (12s ago)
       | cargo test
       | --quiet
     coppice approve abcd2345   or   coppice deny abcd2345 [--message '…']
@@ -131,7 +131,7 @@ fn an_end_says_what_to_type() {
     let mut parent = Session { status: Status::Running, ..sample::approval() };
     (parent.approvals[0].id, parent.approvals[0].agent) = ("efgh3456/1".into(), Some("explore".into()));
     insta::assert_snapshot!(text(parent), @r"
-    efgh3456/1  run `cargo test`  (explore, execute, 12s ago)
+    efgh3456/1  Bash(cargo test)  (explore, 12s ago)
       | cargo test
       | --quiet
     coppice approve abcd2345   or   coppice deny abcd2345 [--message '…']

@@ -69,7 +69,7 @@ fn a_session_that_wants_an_approval() {
     created   1h ago, changed 5s ago
 
     approvals
-      r1  run `cargo test`  (execute, 12s ago)
+      r1  Bash(cargo test)  (12s ago)
         | cargo test
         | --quiet
     ");
@@ -136,7 +136,7 @@ fn a_parent_and_its_child() {
     created   1h ago, changed 5s ago
 
     approvals
-      efgh3456/r1  run `cargo test`  (explore, execute, 12s ago)
+      efgh3456/r1  Bash(cargo test)  (explore, 12s ago)
         | cargo test
         | --quiet
 

@@ -79,6 +79,19 @@ pub(super) fn read(tool: &str, title: &str, input: Option<&Value>) -> Call {
     known.unwrap_or_else(|| Call::new(name, UNKNOWN, Shape::Text))
 }
 
+/// A call that waits: the verb of its card, and what the title says behind a verb of its own. Its input is not known.
+pub(super) fn announce(tool: &str, title: &str) -> Line {
+    let Call { verb, shape, .. } = read(tool, title, None);
+    let subject = match shape {
+        // It may be a sentence about the command.
+        Shape::Command(_) if !title.contains('`') => title.trim().to_owned(),
+        _ => native::object(Told { title: title.trim(), input: Input(None) }),
+    };
+    let (verb, subject) = (harmless(&verb), harmless(&subject));
+    let head = Line::new().strong(&verb);
+    if subject == verb { head } else { head.plain(format!("({subject})")) }
+}
+
 /// What an event tells about a call.
 #[derive(Clone, Copy)]
 pub(super) struct Told<'a> {

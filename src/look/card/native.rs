@@ -176,7 +176,7 @@ fn question(told: Told<'_>) -> Option<&str> {
 }
 
 /// What a call is about: its files, or what its title says behind the verb.
-fn object(told: Told<'_>) -> String {
+pub(super) fn object(told: Told<'_>) -> String {
     if let Some(paths) = told.input.texts(&["paths", "files"]).filter(|paths| !paths.is_empty()) {
         let names = paths.join(", ");
         // More names than fit on a row say less than their number.

@@ -8,6 +8,7 @@ use super::sheet::Sheet;
 use super::words::Words;
 use crate::api::session::{Approval, Session};
 use crate::look::age::age;
+use crate::look::card::approval_head;
 use crate::look::line::{Line, Tone, columns_of, one_line, visible};
 use crate::look::status::title;
 use crate::tui::keymap::{Action, Context, Keymap};
@@ -44,8 +45,7 @@ pub(super) struct Card<'a> {
 impl Card<'_> {
     pub(super) fn sheet(&self) -> Sheet {
         let Card { approval, .. } = self;
-        let head =
-            Line::new().strong(capital(&one_line(&approval.tool))).plain(format!("   {}", one_line(&approval.title)));
+        let head = approval_head(&approval.tool, &approval.title);
         let words = self.words.map(|words| (Line::toned(Tone::Accent, "why not: "), words.clone()));
         Sheet {
             head,
@@ -172,9 +172,4 @@ pub(super) fn preview(approval: &Approval) -> Vec<Line> {
 /// Rules as they stand in a file.
 fn rules(rules: &[String]) -> String {
     rules.iter().map(|rule| one_line(rule)).collect::<Vec<_>>().join(", ")
-}
-
-fn capital(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

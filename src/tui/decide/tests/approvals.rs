@@ -71,7 +71,7 @@ fn what_has_no_rule_is_decided_once_and_says_so() {
     }
     let (mut model, _) = opened(model(WIDE, vec![waiting("abcd2345", vec![once])]), "abcd2345", &["y"]);
     insta::assert_snapshot!(card(&mut model), @r#"
-    ╭ Bash   rm -rf build && cargo build                                                      demo · Work of abcd2345 · 5m
+    ╭ Bash(rm -rf build && cargo build)                                                       demo · Work of abcd2345 · 5m
     │  in coppice/abcd2345/fix-the-parser · why: the rule asks (project rules: "bash": ask in permissions.json:4)
     │  y once   n no, with a word why   only once: no rule would cover this call and no other
     ╰ 1 waiting · esc later
@@ -93,7 +93,7 @@ fn the_card_is_the_one_of_the_sketch() {
     let sessions = vec![waiting("abcd2345", vec![bash(), edit()])];
     let (mut model, _) = opened(model(WIDE, sessions), "abcd2345", &["y"]);
     insta::assert_snapshot!(card(&mut model), @r#"
-    ╭ Bash   rm -rf build && cargo build                                                      demo · Work of abcd2345 · 5m
+    ╭ Bash(rm -rf build && cargo build)                                                       demo · Work of abcd2345 · 5m
     │  ⚠ destructive: rm -rf
     │  in coppice/abcd2345/fix-the-parser · why: the rule asks (project rules: "bash": ask in permissions.json:4)
     │  y once   s this session   a always, saves Bash(cargo build)   n no, with a word why   d never
@@ -101,7 +101,7 @@ fn the_card_is_the_one_of_the_sketch() {
     "#);
     model.size = NARROW;
     insta::assert_snapshot!(card(&mut model), @r#"
-    ╭ Bash   rm -rf build && cargo build              demo · Work of abcd2345 · 5m
+    ╭ Bash(rm -rf build && cargo build)               demo · Work of abcd2345 · 5m
     │  ⚠ destructive: rm -rf
     │  in coppice/abcd2345/fix-the-parser · why: the rule asks (project rules:
     │  "bash": ask in permissions.json:4)
@@ -116,7 +116,7 @@ fn a_long_preview_scrolls_and_a_refusal_has_words() {
     let (mut model, _) =
         opened(model(NARROW, vec![waiting("abcd2345", vec![edit()])]), "abcd2345", &["y", "j", "j", "k"]);
     insta::assert_snapshot!(card(&mut model), @r"
-    ╭ Edit   src/gateway/limit.rs                     demo · Work of abcd2345 · 5m
+    ╭ Edit(src/gateway/limit.rs)                      demo · Work of abcd2345 · 5m
     │  +++ b/src/gateway/limit.rs
     │  @@ -1,20 +1,20 @@
     │  -    let cap = 1;
@@ -139,7 +139,7 @@ fn a_long_preview_scrolls_and_a_refusal_has_words() {
     press(&mut model, &["G", "n"]);
     write(&mut model, "read it once in new()");
     insta::assert_snapshot!(card(&mut model), @r"
-    ╭ Edit   src/gateway/limit.rs                     demo · Work of abcd2345 · 5m
+    ╭ Edit(src/gateway/limit.rs)                      demo · Work of abcd2345 · 5m
     │  -    let cap = 15;
     │  +    let cap = config.burst;
     │  -    let cap = 16;
@@ -241,7 +241,7 @@ fn a_childs_request_is_decided_at_the_child() {
     // Shown twice, it waits once.
     let (mut model, _) = opened(model(WIDE, vec![parent, child]), "abcd2345", &["y"]);
     insta::assert_snapshot!(card(&mut model), @r#"
-    ╭ Bash   rm -rf build && cargo build                                                     demo · @explore subagent · 5m
+    ╭ Bash(rm -rf build && cargo build)                                                      demo · @explore subagent · 5m
     │  ⚠ destructive: rm -rf
     │  in coppice/abcd2345/fix-the-parser · why: the rule asks (project rules: "bash": ask in permissions.json:4)
     │  y once   s this session   a always, saves Bash(cargo build)   n no, with a word why   d never
