@@ -39,7 +39,8 @@ impl Teller {
         }
         if let Payload::ToolFinished { call, tool, title, ok, output, auto, .. } = &inner.payload {
             let input = self.inputs.remove(&place(call));
-            let card = card::finished(tool, title, input.as_ref(), Outcome::from(*ok), output).passed(auto.as_ref());
+            let card = card::finished(tool, title, input.as_ref(), Outcome::from(*ok), output);
+            let card = card.passed(auto.as_ref().filter(|_| *ok));
             let below = card::rows(&card, CARD, Fold::Folded).into_iter().skip(1);
             let below = below.map(|row| Line::new().plain("        ").then(row));
             return std::iter::once(head.then(card.header)).chain(below).collect();

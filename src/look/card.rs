@@ -5,6 +5,7 @@
 mod body;
 mod call;
 mod change;
+mod delegation;
 mod input;
 mod native;
 
@@ -33,10 +34,10 @@ pub(crate) struct Card {
 const PASSED: usize = 40;
 
 impl Card {
-    /// The card with a word about what let the call pass, where no person did.
+    /// The card with a word about what let the call pass, where no person did; the header names the call.
     pub(crate) fn passed(mut self, auto: Option<&AutoApproval>) -> Card {
         if let Some(auto) = auto {
-            let word = passed(&self.header.text(), auto);
+            let word = Line::new().dim(format!("✓ auto · {}", source(auto)));
             self.footer = Some(match self.footer {
                 Some(footer) => footer.dim(" · ").then(word),
                 None => word,
@@ -48,12 +49,15 @@ impl Card {
 
 /// A call that went ahead by itself, and by what: a rule, or else the posture or another step that let it pass.
 pub(crate) fn passed(call: &str, auto: &AutoApproval) -> Line {
-    let source = match (&auto.rule, auto.layer.as_str()) {
+    Line::new().dim(format!("✓ auto · {} · {}", cut(&one_line(call), PASSED), source(auto)))
+}
+
+fn source(auto: &AutoApproval) -> String {
+    one_line(match (&auto.rule, auto.layer.as_str()) {
         (Some(rule), _) => rule,
         (None, "posture") => &auto.posture,
         (None, layer) => layer,
-    };
-    Line::new().dim(format!("✓ auto · {} · {}", cut(&one_line(call), PASSED), one_line(source)))
+    })
 }
 
 /// How a call ended.

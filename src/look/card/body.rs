@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::call::{Call, Shape};
 use super::change::{self, Change};
-use super::{Outcome, bad};
+use super::{Outcome, bad, delegation};
 use crate::look::line::{Line, Tone, one_line, unstyled};
 use crate::look::status::count;
 use crate::permission::flag;
@@ -31,6 +31,7 @@ pub(super) fn announced(call: &Call) -> Vec<Line> {
         Shape::Change { path, pieces } => {
             change::of_pieces(path, pieces).map(|change| change.lines).unwrap_or_default()
         }
+        Shape::Delegated(task) => delegation::task(task.as_deref()),
         Shape::Read
         | Shape::ReadMany
         | Shape::Written(_)
@@ -65,6 +66,7 @@ pub(super) fn shaped(call: &Call, outcome: Outcome, output: &str) -> (Vec<Line>,
         (Shape::Matches, Outcome::Done) => listed(output, "match", "matches"),
         (Shape::Fetched, Outcome::Done) => fetched(output),
         (Shape::Confirmed, Outcome::Done) => (Vec::new(), confirmation(output)),
+        (Shape::Delegated(task), Outcome::Done) => delegation::ended(task.as_deref(), output),
         (Shape::Text, Outcome::Done) => (text(output), None),
     }
 }
@@ -383,13 +385,13 @@ fn page(output: &str) -> Option<(&str, &str)> {
     output.starts_with("status=").then(|| output.split_once("\n## content\n"))?
 }
 
-fn record(output: &str) -> Option<Value> {
+pub(super) fn record(output: &str) -> Option<Value> {
     let text = output.trim();
     let value: Value = text.starts_with('{').then(|| serde_json::from_str(text).ok())??;
     value.is_object().then_some(value)
 }
 
-fn text(output: &str) -> Vec<Line> {
+pub(super) fn text(output: &str) -> Vec<Line> {
     let shown = unstyled(output);
     let shown = shown.trim_end();
     shown.trim_start_matches('\n').lines().map(|line| Line::new().plain(line)).collect()

@@ -46,6 +46,8 @@ pub(super) enum Shape {
     Matches,
     /// What the server said about a page, not the page.
     Fetched,
+    /// The task of a child and what came of it; the task where the call says it.
+    Delegated(Option<String>),
     /// Done is done; a word about it is the footer.
     Confirmed,
     Text,
@@ -267,7 +269,7 @@ fn session(name: &str, told: Told<'_>) -> Option<Call> {
         Call::new(verb, argument, Shape::Text)
     };
     Some(match name {
-        "wait" => Call::maybe("Wait", input.texts(&["ids"]).map(|ids| ids.join(", ")), Shape::Text),
+        "wait" => Call::maybe("Wait", input.texts(&["ids"]).map(|ids| ids.join(", ")), Shape::Delegated(None)),
         "send_input" => {
             let said = input.text(&["message"]).and_then(|said| said.lines().find(|line| !line.trim().is_empty()));
             Call::new("Send", format!("{}: {}", id(), said.unwrap_or(UNKNOWN)), Shape::Text)

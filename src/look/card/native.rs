@@ -155,13 +155,14 @@ fn web_search(told: Told<'_>) -> Call {
 fn delegating(told: Told<'_>) -> Call {
     let input = told.input;
     let agent = input.text(&["agent_id", "subagent_type", "agentType", "agent_type"]);
+    let whole = input.text(&["task", "prompt", "message"]).map(str::to_owned);
     let task = input.text(&["description", "task", "prompt", "message"]);
     let task = task.and_then(|task| task.lines().find(|line| !line.trim().is_empty()));
     let argument = match (agent, task) {
         (Some(agent), Some(task)) => Some(format!("{agent}: {task}")),
         (agent, task) => agent.or(task).map(str::to_owned),
     };
-    Call::maybe("Delegate", argument, Shape::Text)
+    Call::maybe("Delegate", argument, Shape::Delegated(whole))
 }
 
 fn skill(told: Told<'_>) -> Option<String> {

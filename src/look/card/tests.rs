@@ -506,14 +506,77 @@ fn a_call_that_went_ahead_by_itself_says_so_at_its_foot() {
     insta::assert_snapshot!(rows.join("\n"), @"
     ╭ Bash(cargo test)
     │   ok
-    ╰ exit 0 · ✓ auto · Bash(cargo test) · unattended
+    ╰ exit 0 · ✓ auto · unattended
     ╭ Bash(cargo test)
     │   ok
-    ╰ exit 0 · ✓ auto · Bash(cargo test) · Bash(cargo:*) in .coppice/permissions.json
+    ╰ exit 0 · ✓ auto · Bash(cargo:*) in .coppice/permissions.json
     ╭ Write(a.rs)
-    ╰ ✓ auto · Write(a.rs) · yolo
+    ╰ ✓ auto · yolo
     ╭ Bash(cargo build && cargo build && cargo build && cargo build && cargo build && cargo build && c…)
-    ╰ running · ✓ auto · Bash(cargo build && cargo build && carg… · plan file
+    ╰ running · ✓ auto · plan file
     ");
     assert_eq!(ran.clone().passed(None), ran);
+}
+
+#[test]
+fn a_delegation_shows_its_task_and_what_came_of_it() {
+    let task = "Find where the limiter is made.\n\nLook at src/gateway first.\nName files and lines.\nChange nothing.";
+    let wanted = json!({ "agent_id": "explore", "task": task, "context_summary": "c" });
+    let record = |status: &str, more: Value| {
+        let mut record = json!({
+            "handoff_id": "h_1", "child_agent_id": "explore", "status": status, "depth": 1, "backend": "demo",
+            "diffstat": { "files": 2, "insertions": 3, "deletions": 1 }, "usage": { "input_tokens": 7 },
+        });
+        record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        record.to_string()
+    };
+    let tagged = "<task_result agent=\"explore\" session=\"abcd2345\">\nIt is in limit.rs.\n</task_result>";
+    let waited = json!({ "status": { "abcd2345": { "completed": "It is in limit.rs." }, "efgh3456": "shutdown" },
+        "timed_out": false });
+    let rows = [
+        done("delegate", "", wanted.clone(), &record("completed", json!({ "assistant_text": "It is in limit.rs." }))),
+        done("delegate", "", wanted.clone(), &record("failed", json!({ "error": "no more today" }))),
+        done("task", "", json!({ "description": "find it", "subagent_type": "explore" }), tagged),
+        done("spawn_agent", "", json!({ "agent_type": "worker", "message": "find it" }), "{\"agent_id\":\"abcd2345\"}"),
+        done("wait", "", json!({ "ids": ["abcd2345", "efgh3456"] }), &waited.to_string()),
+        started("delegate", "", Some(&wanted)),
+    ];
+    let rows: Vec<_> = rows.iter().map(|card| drawn(card, 100, Fold::Folded)).collect();
+    insta::assert_snapshot!(rows.join("\n"), @"
+    ╭ Delegate(explore: Find where the limiter is made.)
+    │   Find where the limiter is made.
+    │   
+    │   Look at src/gateway first.
+    │   Name files and lines.
+    │   …1 more line of the task
+    │   
+    │   It is in limit.rs.
+    ╰ completed · +3 −1 in 2 files
+    ╭ Delegate(explore: Find where the limiter is made.)
+    │   Find where the limiter is made.
+    │   
+    │   Look at src/gateway first.
+    │   Name files and lines.
+    │   …1 more line of the task
+    │   
+    │   no more today
+    ╰ ✗ failed · +3 −1 in 2 files
+    ╭ Delegate(explore: find it)
+    │   It is in limit.rs.
+    ╰
+    ╭ Delegate(worker: find it)
+    ╰ `abcd2345` works
+    ╭ Wait(abcd2345, efgh3456)
+    │   abcd2345 completed
+    │   It is in limit.rs.
+    │   efgh3456 shutdown
+    ╰ 2 agents done
+    ╭ Delegate(explore: Find where the limiter is made.)
+    │   Find where the limiter is made.
+    │   
+    │   Look at src/gateway first.
+    │   Name files and lines.
+    │   …1 more line of the task
+    ╰ running
+    ");
 }

@@ -7,7 +7,7 @@ use super::join::Joins;
 use super::text::Text;
 use crate::api::event::PromptAuthor;
 use crate::api::handoff::HandoffStatus;
-use crate::look::card::{self, Card, Fold};
+use crate::look::card::{self, Card, Fold, Outcome};
 use crate::look::line::{Line, Tone, one_line, unstyled, visible};
 use crate::look::{age, markdown};
 
@@ -105,7 +105,9 @@ fn plain(text: &str, tone: Tone, width: u16) -> Vec<Line> {
 }
 
 fn tool_card(tool: &Tool, joins: &Joins) -> Card {
-    call_card(tool, joins).passed(tool.auto.as_deref())
+    // That it was let through is no news where it failed.
+    let has_failed = matches!(tool.end, Some((Outcome::Failed, _)));
+    call_card(tool, joins).passed(tool.auto.as_deref().filter(|_| !has_failed))
 }
 
 fn call_card(tool: &Tool, joins: &Joins) -> Card {

@@ -613,9 +613,9 @@ fn a_call_that_went_ahead_by_itself_says_by_what_whichever_fact_tells_it() {
     let shown = text(&mut told);
     let feet: Vec<_> = shown.lines().filter(|line| line.contains('╰')).map(|line| line.trim().to_owned()).collect();
     insta::assert_snapshot!(feet.join("\n"), @"
-    ╰ running · ✓ auto · Bash(touch a) · edits
-    ╰ exit 0 · ✓ auto · Bash(touch b) · edits
-    ╰ exit 0 · ✓ auto · Bash(touch c) · edits
+    ╰ running · ✓ auto · edits
+    ╰ exit 0 · ✓ auto · edits
+    ╰ exit 0 · ✓ auto · edits
     ╰ exit 0
     ");
 }
