@@ -98,6 +98,10 @@ impl State {
 
     fn sift(&mut self) {
         self.shown = self.search.best(&self.query, self.rows.len());
+        if !self.query.is_empty() {
+            // Stable: within a rank the better match stays first.
+            self.shown.sort_by_key(|index| self.rows[*index].rank(&self.query));
+        }
         self.cursor = 0;
     }
 

@@ -60,7 +60,7 @@ fn help_lies_over_the_view_and_scrolls() {
     │ Commands, in the composer and the palette                    /queue        the prompts that wait; take one of them…  │
     │   /next         the next that needs you                      /permissions  which rules count, and what they say of…  │
     │   /help         every key of this view                       /tools        the tools that the agent gets, and why…   │
-    │   /settings     settings                                     /show         the agent's last response as it came      │
+    │   /settings     settings: theme, notices, defaults           /show         the agent's last response as it came      │
     │   /quit         leave; the sessions go on                    /base         what the next task starts from            │
     │   /new          a new task                                   /title        a title for the next task                 │
     │   /sessions     jump to a session by a few letters           /profile      whose tools the next task works with      │
@@ -90,7 +90,7 @@ fn help_lies_over_the_view_and_scrolls() {
     │ Commands, in the composer and the palette                                    │
     │   /next         the next that needs you                                      │
     │   /help         every key of this view                                       │
-    │   /settings     settings                                                     │
+    │   /settings     settings: theme, notices, defaults                           │
     │   /quit         leave; the sessions go on                                    │
     │   /new          a new task                                                   │
     │   /sessions     jump to a session by a few letters                           │

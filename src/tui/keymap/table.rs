@@ -165,7 +165,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         "settings",
         &[Context::Sessions, Context::Session, Context::Diff, Context::Settings],
         &[","],
-        "settings",
+        "settings: theme, notices, defaults",
         Some("settings"),
     ),
     row(Action::Quit, "quit", &[Context::Sessions], &["q", "ctrl+c"], "leave; the sessions go on", Some("quit")),

@@ -25,6 +25,36 @@ pub(super) struct Row {
     pub(super) pick: Pick,
 }
 
+/// How plainly a query names a row, the plainest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    Name,
+    NameBegins,
+    LabelBegins,
+    WordBegins,
+    NameHolds,
+    LabelHolds,
+    /// Its letters follow each other somewhere.
+    Letters,
+}
+
+impl Row {
+    pub(super) fn rank(&self, query: &str) -> Rank {
+        let small = |text: &str| text.trim_start_matches('/').to_lowercase();
+        let (query, name, label) = (small(query), small(&self.alias), small(&self.label));
+        let words = || label.split(|letter: char| !letter.is_alphanumeric());
+        match () {
+            () if name == query || label == query => Rank::Name,
+            () if name.starts_with(&query) => Rank::NameBegins,
+            () if label.starts_with(&query) => Rank::LabelBegins,
+            () if words().any(|word| word.starts_with(&query)) => Rank::WordBegins,
+            () if name.contains(&query) => Rank::NameHolds,
+            () if label.contains(&query) => Rank::LabelHolds,
+            () => Rank::Letters,
+        }
+    }
+}
+
 /// What choosing a row means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pick {

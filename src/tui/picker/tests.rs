@@ -38,6 +38,24 @@ fn under_the_cursor(model: &mut Model) -> Option<String> {
 }
 
 #[test]
+fn names_and_beginnings_come_before_letters_in_prose() {
+    for (query, expected) in [
+        ("theme", "settings: theme, notices, defaults"),
+        ("rm", "remove the session; `restore` brings it back"),
+        ("stop", "stop the turn; what it changed is kept"),
+        ("/diff", "look at the changes"),
+        ("se", "search the transcript"),
+        ("plan", "plan first: read, write a plan, ask"),
+        ("all", "show or hide what is merged or archived"),
+    ] {
+        let mut model = equipped(WIDE);
+        press(&mut model, &["ctrl+p"]);
+        write(&mut model, query);
+        assert_eq!(under_the_cursor(&mut model).as_deref(), Some(expected), "{query}: {:?}", labels(&mut model));
+    }
+}
+
+#[test]
 fn r120_a_model_is_chosen_in_two_steps_among_what_can_run() {
     let mut model = equipped(WIDE);
     press(&mut model, &["n"]);
@@ -287,7 +305,7 @@ fn lists_fit_to_wide_and_narrow_screens() {
     │›                                                                             │
     │  the next that needs you                       /next · space                 │
     │  every key of this view                        /help · ?                     │
-    │  settings                                      /settings · ,                 │
+    │  settings: theme, notices, defaults            /settings · ,                 │
     │  leave; the sessions go on                     /quit · q                     │
     │  back to the shell, `fg` returns               ctrl+z                        │
     │  draw everything again                         ctrl+l                        │
