@@ -220,7 +220,7 @@ fn default_engine(world: &World) -> Option<String> {
     let is_named = |backend: &&Backend| head == Some(backend.name.as_str());
     // The settings may be newer than the list.
     let usable = || backends.iter().filter(is_named).find(|backend| backend.problem.is_none());
-    let backend = backends.iter().find(|backend| backend.default).or_else(usable)?;
+    let Some(backend) = backends.iter().find(|backend| backend.default).or_else(usable) else { return named };
     let names_it = |named: &String| named.split_once('/').map_or(named.as_str(), |(head, _)| head) == backend.name;
     named.filter(names_it).or_else(|| {
         let model = backend.models.iter().find(|model| model.default);

@@ -164,6 +164,12 @@ fn what_a_task_runs_on_is_what_the_daemon_would_take() {
             Some(vec![Backend { scripted: true, ..backend("demo", false) }]),
             "builder · demo · high · unattended",
         ),
+        // What is configured is named, installed or not.
+        (
+            "codex/gpt-5.4",
+            Some(vec![Backend { scripted: true, ..backend("demo", false) }]),
+            "builder · codex/gpt-5.4 · high · unattended",
+        ),
     ] {
         let mut model = equipped(WIDE);
         model.world.backends = backends.clone();
