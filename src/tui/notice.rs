@@ -48,6 +48,8 @@ struct Toast {
     /// What a program printed, below the first line; its end is shown.
     output: Vec<Line>,
     stays: Stays,
+    /// The session whose wish it tells; gone when that is decided.
+    wish_of: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +109,7 @@ pub(crate) fn fail(model: &mut Model, doing: &str, error: &Error) -> Vec<Request
         None => hint.clone(),
     });
     lines.extend(hint.map(|hint| Line::toned(Tone::Accent, "  hint: ").plain(one_line(&hint))));
-    model.notices.shown = Some(Toast { lines, output, stays: Stays::UntilKey });
+    model.notices.shown = Some(Toast { lines, output, stays: Stays::UntilKey, wish_of: None });
     Vec::new()
 }
 
@@ -126,6 +128,9 @@ pub(crate) fn of_fact(model: &mut Model, event: &Event) -> Vec<Request> {
     model.notices.latest = model.notices.latest.max(event.seq);
     if is_repeated || is_old {
         return Vec::new();
+    }
+    if ends_wish(&event.payload) {
+        drop_wish(model, &event.session);
     }
     // Whose session it is, is not known before it was read.
     if !model.world.sessions.contains_key(&event.session) {
@@ -146,8 +151,30 @@ pub(crate) fn of_fact(model: &mut Model, event: &Event) -> Vec<Request> {
     if !matches!(event.payload, Payload::Conflict { .. }) {
         let line = Line::toned(tone, format!("{mark} ")).strong(title).plain(format!(" {body}"));
         show(model, vec![line], Stays::Until(model.now + ELSEWHERE));
+        let is_wish = matches!(event.payload, Payload::ApprovalRequested { .. } | Payload::QuestionAsked { .. });
+        if let Some(toast) = model.notices.shown.as_mut().filter(|toast| is_wish && toast.stays != Stays::UntilKey) {
+            toast.wish_of = Some(event.session.clone());
+        }
     }
     vec![Request::Notify(notice)]
+}
+
+/// Whether a fact says that what a session wanted is decided.
+fn ends_wish(payload: &Payload) -> bool {
+    matches!(
+        payload,
+        Payload::ApprovalResolved { .. }
+            | Payload::QuestionAnswered { .. }
+            | Payload::QuestionGone { .. }
+            | Payload::TurnInterrupted { .. }
+    )
+}
+
+/// What a session wanted is decided: the line that told it goes.
+pub(crate) fn drop_wish(model: &mut Model, session: &str) {
+    if model.notices.shown.as_ref().is_some_and(|toast| toast.wish_of.as_deref() == Some(session)) {
+        model.notices.shown = None;
+    }
 }
 
 /// The person does something else: what was said about the act before it is over.
@@ -218,7 +245,7 @@ fn on_its_way(model: &Model, opening: &Opening) -> Line {
 fn show(model: &mut Model, lines: Vec<Line>, stays: Stays) {
     let waits = model.notices.shown.as_ref().is_some_and(|toast| toast.stays == Stays::UntilKey);
     if !waits || stays == Stays::UntilKey {
-        model.notices.shown = Some(Toast { lines, output: Vec::new(), stays });
+        model.notices.shown = Some(Toast { lines, output: Vec::new(), stays, wish_of: None });
     }
 }
 

@@ -9,6 +9,7 @@ use super::{Face, State};
 use crate::api::workflow::{Plan, Workflow};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::Request;
+use crate::tui::notice;
 
 /// What outlives an open decision.
 #[derive(Debug, Default)]
@@ -134,6 +135,7 @@ pub(super) fn settled(model: &mut Model, request: Request) -> Vec<Request> {
         model.decisions.progress.insert(need.clone(), *progress);
     }
     model.decisions.sent.insert(need);
+    notice::drop_wish(model, &need.session);
     let mut requests = vec![request];
     requests.extend(advance(model, home));
     requests

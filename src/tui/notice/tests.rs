@@ -56,6 +56,29 @@ fn what_begins_to_need_the_person_or_ends_is_news() {
 }
 
 #[test]
+fn a_wish_that_is_decided_leaves_the_screen() {
+    let resolved = || Payload::ApprovalResolved { approval: "r1".into(), outcome: "allowed".into(), message: None };
+    let interrupted = || Payload::TurnInterrupted { turn: 1, reason: "stopped".into() };
+    for (session, end, is_left) in
+        [("runaaaaa", resolved(), false), ("runaaaaa", interrupted(), false), ("reaaaaaa", resolved(), true)]
+    {
+        let mut model = model(NARROW, sessions());
+        model.view = View::Settings;
+        update(&mut model, fact(7, "runaaaaa", wants()));
+        assert!(is_shown(&model));
+        update(&mut model, fact(8, session, end));
+        assert_eq!(is_shown(&model), is_left, "{session}");
+    }
+    // What failed is not a wish.
+    let mut model = model(NARROW, sessions());
+    model.view = View::Settings;
+    let error = sample::failed().last_error.unwrap();
+    update(&mut model, fact(7, "runaaaaa", Payload::TurnFailed { turn: 1, error }));
+    update(&mut model, fact(8, "runaaaaa", resolved()));
+    assert!(is_shown(&model));
+}
+
+#[test]
 fn what_the_person_looks_at_is_no_news() {
     for (window, view, is_told) in [
         (Msg::Focused, View::Sessions, false),
