@@ -29,6 +29,7 @@ mod shell;
 mod state;
 mod theme;
 mod transcript;
+mod typeahead;
 mod update;
 mod view;
 mod welcome;

@@ -1,5 +1,7 @@
-//! A question of the face itself before something that cannot be taken back with a key: what exactly will happen, and
-//! yes or no.
+//! A question of the interface itself before something that cannot be taken back with a key: what exactly will happen,
+//! and yes or no.
+//!
+//! Enter agrees to nothing that changes a branch: it is pressed without reading. Each of those has a letter.
 
 mod said;
 #[cfg(test)]
@@ -15,6 +17,7 @@ use super::composer::{self, Target};
 use super::keymap::{Action, Context};
 use super::model::{Model, Overlay};
 use super::msg::{Publish, Request};
+use super::typeahead::{self, TypeaheadGuard};
 use super::{notice, review};
 use crate::api::error::{HookChanges, UnseenChanges};
 use crate::api::project::{Trust, TrustState};
@@ -33,6 +36,7 @@ const FRAME: u16 = 4;
 pub(crate) struct State {
     about: About,
     scroll: usize,
+    pub(super) guard: TypeaheadGuard,
 }
 
 #[derive(Debug)]
@@ -60,6 +64,13 @@ enum About {
         /// The last turn to keep; without one, the daemon takes back the last that changed something.
         to: Option<u32>,
     },
+    Rebase {
+        session: String,
+    },
+    /// A child's changes into the files of its parent.
+    Integrate {
+        session: String,
+    },
     Remove {
         session: String,
     },
@@ -86,12 +97,17 @@ enum Weight {
 impl About {
     fn weight(&self) -> Weight {
         match self {
+            // It only shows the changes again.
+            About::UnseenChanges { .. } => Weight::Light,
             About::Merge { .. }
-            | About::UnseenChanges { .. }
+            | About::HookChanges { .. }
             | About::Undo { .. }
+            | About::Rebase { .. }
+            | About::Integrate { .. }
             | About::Remove { .. }
-            | About::Publish(_) => Weight::Light,
-            About::Yolo { .. } | About::Trust { .. } | About::HookChanges { .. } => Weight::Heavy,
+            | About::Publish(_)
+            | About::Yolo { .. }
+            | About::Trust { .. } => Weight::Heavy,
         }
     }
 }
@@ -114,6 +130,14 @@ pub(crate) fn undo(model: &mut Model) -> Vec<Request> {
         }
         None => ask(model, |session| About::Undo { session, to: None }),
     }
+}
+
+pub(crate) fn rebase(model: &mut Model) -> Vec<Request> {
+    ask(model, |session| About::Rebase { session })
+}
+
+pub(crate) fn integrate(model: &mut Model) -> Vec<Request> {
+    ask(model, |session| About::Integrate { session })
 }
 
 pub(crate) fn remove(model: &mut Model) -> Vec<Request> {
@@ -208,6 +232,9 @@ pub(crate) fn agree(model: &mut Model) -> Vec<Request> {
 /// A click on one of the keys below the question presses it.
 pub(crate) fn clicked(model: &mut Model, at: Position) -> Vec<Request> {
     let area = Rect::new(0, 0, model.size.width, model.size.height);
+    if !typeahead::admit_key(model, None) {
+        return Vec::new();
+    }
     let Some(Overlay::Confirm(state)) = &model.overlay else { return Vec::new() };
     let (around, _) = laid_out(model, state, area);
     if at.y.checked_add(1) != Some(around.bottom()) {
@@ -315,10 +342,13 @@ pub(crate) fn view(model: &Model, state: &State, frame: &mut Frame, area: Rect) 
         below => Line::new().dim(format!("… {below} more ")),
     };
     let width = usize::from(area.width.saturating_sub(FRAME));
-    let keys = keys.iter().enumerate().fold(Line::new(), |line, (place, key)| {
-        let gap = if place == 0 { "" } else { GAP };
-        line.plain(gap).then(key.line())
-    });
+    let keys = match state.guard.is_ready(model.now, model.patience) {
+        true => keys.iter().enumerate().fold(Line::new(), |line, (place, key)| {
+            let gap = if place == 0 { "" } else { GAP };
+            line.plain(gap).then(key.line())
+        }),
+        false => Line::new().dim("…"),
+    };
     let title = Line::new().plain(" ").with(tone, title).plain(" ").fit(width);
     let block = Block::bordered()
         .border_type(BorderType::Rounded)
@@ -351,7 +381,7 @@ fn ask(model: &mut Model, about: impl FnOnce(String) -> About) -> Vec<Request> {
 }
 
 fn open(model: &mut Model, about: About) -> Vec<Request> {
-    model.overlay = Some(Overlay::Confirm(Box::new(State { about, scroll: 0 })));
+    model.overlay = Some(Overlay::Confirm(Box::new(State { about, scroll: 0, guard: TypeaheadGuard::default() })));
     Vec::new()
 }
 
@@ -373,6 +403,8 @@ fn agreed(model: &mut Model) -> Vec<Request> {
         }
         About::UnseenChanges { session, .. } => review::open_whole(model, session),
         About::Undo { session, to } => vec![Request::Undo { session, to }],
+        About::Rebase { session } => vec![Request::Rebase(session)],
+        About::Integrate { session } => vec![Request::Integrate(session)],
         About::Remove { session } => vec![Request::Remove(session)],
         About::Publish(publish) => vec![Request::Publish(publish)],
         About::Yolo { session } => turn_yolo(model, session),

@@ -21,6 +21,7 @@ use super::act::Step;
 use super::keymap::Context;
 use super::model::{Focus as Place, Model, Overlay, View};
 use super::msg::Request;
+use super::typeahead::TypeaheadGuard;
 use super::{notice, sessions};
 use crate::api::request::{AllowScope, Decide, DenyScope};
 use ask::Ask;
@@ -46,8 +47,7 @@ pub(crate) struct State {
     need: Need,
     face: Face,
     scroll: usize,
-    /// When it came to the screen.
-    came: i64,
+    pub(super) guard: TypeaheadGuard,
 }
 
 #[derive(Debug)]
@@ -81,17 +81,11 @@ pub(crate) fn open(model: &mut Model) -> Vec<Request> {
     }
 }
 
-/// Decides as the cursor stands.
+/// Answers as the cursor stands; a call is decided by named keys only.
 pub(crate) fn enter(model: &mut Model) -> Vec<Request> {
     let Some(state) = state(model) else { return Vec::new() };
     match &mut state.face {
-        Face::Card(None) => match need::approval(&model.world, &need_of(model)) {
-            // A key that is pressed without looking must not wave a warning through.
-            Some(approval) if !approval.warnings.is_empty() => {
-                notice::say(model, "there is a warning: the key for \"once\" allows it".to_owned())
-            }
-            Some(_) | None => allow_once(model),
-        },
+        Face::Card(None) => look_closer(model),
         Face::Card(Some(words)) => {
             let message = Some(words.text().trim().to_owned()).filter(|text| !text.is_empty());
             decide(model, Decide::Deny { message, scope: DenyScope::Once })
@@ -106,6 +100,16 @@ pub(crate) fn enter(model: &mut Model) -> Vec<Request> {
                 settled(model, Request::Answer { session, answers })
             }
         },
+    }
+}
+
+/// Opens the session that the card is about; where it is open, shows the next page of the call.
+fn look_closer(model: &mut Model) -> Vec<Request> {
+    let Need { session, .. } = need_of(model);
+    match &model.view {
+        View::Session(open) if *open == session => step(model, Step::PageDown),
+        _ if !model.world.sessions.contains_key(&session) => step(model, Step::PageDown),
+        View::Sessions | View::Session(_) | View::Review(_) | View::Settings => model.open_session(&session),
     }
 }
 
@@ -193,6 +197,14 @@ pub(crate) fn toggle_focus(model: &mut Model) -> Vec<Request> {
     Vec::new()
 }
 
+/// Whether a turn waits for the answers to the questions on the screen.
+pub(crate) fn holds_turn(model: &Model) -> bool {
+    match &model.overlay {
+        Some(Overlay::Decide(state)) => matches!(&state.face, Face::Asking(progress) if progress.holds_turn()),
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_)) | None => false,
+    }
+}
+
 /// Ends the turn without a reply; questions that ended it themselves are put off, and the answers so far are kept.
 pub(crate) fn end_turn(model: &mut Model) -> Vec<Request> {
     if matches!(state(model), Some(State { face: Face::Asking(progress), .. }) if !progress.holds_turn()) {
@@ -223,7 +235,12 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
                     return notice::say(model, format!("there is no option {digit}"));
                 }
                 Some(_) => {}
-                None => progress.pick_letter(typed),
+                None => {
+                    let picked = progress.pick_letter(typed);
+                    if picked == Picked::Something && progress.is_plan() {
+                        return enter(model);
+                    }
+                }
             },
             (Focus::Options, _) => {}
         },
@@ -278,27 +295,22 @@ fn sheet(model: &Model, state: &State) -> Sheet {
     let session = model.world.sessions.get(&state.need.session);
     let (keymap, now, scroll) = (&model.keymap, model.now, state.scroll);
     let body = body::of(model, state);
+    let is_ready = state.guard.is_ready(now, model.patience);
     match &state.face {
         Face::Card(words) => match need::approval(&model.world, &state.need) {
             Some(approval) => {
                 let all = waiting(model);
                 let at = all.iter().position(|need| *need == state.need).unwrap_or(0);
                 let place = (at + 1, all.len());
-                let keys = if now < state.came + model.patience { Keys::Soon } else { Keys::Count };
+                let keys = if is_ready { Keys::Count } else { Keys::Soon };
                 Card { approval, body, session, keymap, place, now, scroll, words: words.as_ref(), keys }.sheet()
             }
             None => Sheet::default(),
         },
-        Face::Asking(progress) => Ask { progress, body, session, keymap, now, scroll }.sheet(),
-    }
-}
-
-/// From when on keys decide the call that is on the screen.
-pub(crate) fn ready_at(model: &Model) -> Option<i64> {
-    match &model.overlay {
-        Some(Overlay::Decide(state)) if matches!(state.face, Face::Card(None)) => Some(state.came + model.patience),
-        Some(Overlay::Decide(_) | Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_))
-        | None => None,
+        Face::Asking(progress) => {
+            let keys = if is_ready { Keys::Count } else { Keys::Soon };
+            Ask { progress, body, session, keymap, now, scroll, keys }.sheet()
+        }
     }
 }
 
@@ -330,10 +342,6 @@ fn saving(model: &mut Model, decision: Decide) -> Vec<Request> {
 }
 
 fn decide(model: &mut Model, decision: Decide) -> Vec<Request> {
-    // A key that was meant for what stood there before, or the second half of a double press, decides nothing.
-    if ready_at(model).is_some_and(|ready| model.now < ready) {
-        return Vec::new();
-    }
     let Need { session, what } = need_of(model);
     match what {
         What::Approval(request) => settled(model, Request::Decide { session, request, decision }),

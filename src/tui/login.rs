@@ -93,6 +93,8 @@ mod tests {
         ] {
             let mut model = face(WIDE, vec![]);
             model.world.backends = Some(backends.clone());
+            // The composer has the keys where there is no session.
+            press(&mut model, &["esc"]);
             assert_eq!(press(&mut model, keys), expected, "{backends:?} {keys:?}");
         }
     }

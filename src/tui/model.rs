@@ -17,7 +17,7 @@ pub(crate) struct Model {
     pub(crate) size: Size,
     /// Milliseconds since the epoch, as the shell says.
     pub(crate) now: i64,
-    /// How long a card has to stand before a key decides it, in milliseconds.
+    /// How long a dialog has to stand without a key before one decides it, in milliseconds.
     pub(crate) patience: i64,
     pub(crate) window: Window,
     /// When the person last did something here.

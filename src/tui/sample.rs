@@ -80,8 +80,19 @@ pub(crate) fn part(model: &mut Model, area: Rect) -> String {
     rows.map(cut).collect::<Vec<_>>().join("\n")
 }
 
-/// Presses keys as the configuration spells them, one after the other; what they ask for in order.
+/// Presses keys as the configuration spells them, each when the screen shows what the one before did; what they ask for
+/// in order.
 pub(crate) fn press(model: &mut Model, keys: &[&str]) -> Vec<Request> {
+    keys.iter()
+        .flat_map(|key| {
+            prepare(model);
+            press_blindly(model, &[key])
+        })
+        .collect()
+}
+
+/// Presses keys before anything of them is drawn.
+pub(crate) fn press_blindly(model: &mut Model, keys: &[&str]) -> Vec<Request> {
     let event = |key: &&str| {
         let Chord { code, modifiers } = Chord::parse(key).unwrap();
         KeyEvent::new(code, modifiers)

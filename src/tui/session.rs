@@ -148,11 +148,11 @@ pub(crate) fn expand_all(model: &mut Model) -> Vec<Request> {
     Vec::new()
 }
 
-/// Sends the result of the selected child with the next prompt; on anything else it does nothing.
+/// Sends the result of the selected child with the next prompt; without one it goes on with the session, as in the list.
 pub(crate) fn reuse(model: &mut Model) -> Vec<Request> {
     match shown(model).and_then(|transcript| transcript.reusable().map(str::to_owned)) {
         Some(handoff) => composer::with_handoff(model, handoff),
-        None => Vec::new(),
+        None => composer::resume(model),
     }
 }
 

@@ -6,6 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use crossterm::event::{Event as Input, MouseEventKind};
+use futures_util::FutureExt;
 use jiff::tz::TimeZone;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -15,7 +16,7 @@ use super::model::Model;
 use super::msg::{Msg, Reply, Request};
 use super::update::update;
 use super::world::Link;
-use super::{composer, decide, notice, settings};
+use super::{composer, notice, settings, typeahead};
 use crate::api::error::{Error, ErrorKind};
 use crate::client::start::Daemon;
 
@@ -47,7 +48,7 @@ const SAVE_AFTER: Duration = Duration::from_millis(400);
 const FOREIGN: Duration = Duration::from_secs(1);
 /// Acts that are under way when the person leaves have this long.
 const LAST: Duration = Duration::from_secs(2);
-/// A card has to stand this long before a key decides it that may have been meant for another.
+/// A dialog has to stand this long without a key before one decides it: earlier ones were meant for something else.
 const PATIENCE: i64 = 300;
 /// How much of the stream may wait for the screen.
 const WAITING: usize = 1024;
@@ -127,7 +128,7 @@ struct Shell {
     inbox: mpsc::Receiver<Msg>,
     dirty: Dirty,
     drawn: Option<Instant>,
-    /// Whether the screen shows a card whose keys do not count yet.
+    /// Whether the screen shows a dialog whose keys do not count yet.
     unready: bool,
     save_at: Option<Instant>,
     /// What gets the terminal once everything else that was asked for is under way.
@@ -209,6 +210,12 @@ impl Shell {
     }
 
     fn input(&mut self, input: Input) -> io::Result<()> {
+        self.model.now = now();
+        self.read(input)
+    }
+
+    /// Takes an input at the time of the model.
+    fn read(&mut self, input: Input) -> io::Result<()> {
         let msg = match input {
             Input::Key(key) => Msg::Key(key),
             // Some terminals tell of every cell that the pointer passes.
@@ -219,7 +226,6 @@ impl Shell {
             Input::FocusGained => Msg::Focused,
             Input::FocusLost => Msg::Unfocused,
         };
-        self.model.now = now();
         self.dirty = Dirty::Keys;
         self.take(msg)
     }
@@ -257,7 +263,7 @@ impl Shell {
     }
 
     fn draw_if_due(&mut self) -> io::Result<()> {
-        if self.unready && decide::ready_at(&self.model).is_none_or(|ready| ready <= self.model.now) {
+        if self.unready && typeahead::ready_at(&self.model).is_none_or(|ready| ready <= self.model.now) {
             self.dirty = Dirty::Keys;
         }
         let is_due = match self.dirty {
@@ -267,9 +273,21 @@ impl Shell {
         };
         if is_due {
             self.screen.draw(&mut self.model)?;
+            let mut waits_anew = typeahead::is_undrawn(&self.model);
             self.drawn = Some(Instant::now());
             self.dirty = Dirty::No;
-            self.unready = decide::ready_at(&self.model).is_some_and(|ready| ready > self.model.now);
+            self.unready = typeahead::ready_at(&self.model).is_some_and(|ready| ready > self.model.now);
+            // What waited while the dialog was drawn was typed before anybody saw it, however long that took.
+            while typeahead::is_waiting(&self.model)
+                && let Some(Some(input)) = self.keys.next().now_or_never()
+            {
+                self.read(input?)?;
+                waits_anew = true;
+            }
+            if waits_anew {
+                self.model.now = now();
+                typeahead::restart(&mut self.model);
+            }
         }
         Ok(())
     }
@@ -277,8 +295,8 @@ impl Shell {
     /// When the screen has to be drawn although nothing else happens.
     fn next_frame(&self) -> Option<Instant> {
         let soon = (self.dirty == Dirty::Stream).then(|| self.drawn.map_or_else(Instant::now, |drawn| drawn + FRAME));
-        // The keys of a card show when they count.
-        let left = decide::ready_at(&self.model).map(|ready| ready - self.model.now).filter(|left| *left > 0);
+        // The keys of a dialog show when they count.
+        let left = typeahead::ready_at(&self.model).map(|ready| ready - self.model.now).filter(|left| *left > 0);
         let ready = left.map(|left| Instant::now() + Duration::from_millis(left.unsigned_abs()));
         soon.into_iter().chain(ready).min()
     }

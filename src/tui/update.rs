@@ -7,7 +7,8 @@ use super::model::{Focus, Model, Overlay, View, Window};
 use super::msg::{Msg, Reply, Request};
 use super::world::{Link, Stale};
 use super::{
-    act, composer, confirm, decide, help, mouse, notice, panel, picker, review, session, sessions, settings, welcome,
+    act, composer, confirm, decide, help, mouse, notice, panel, picker, review, session, sessions, settings, typeahead,
+    welcome,
 };
 use crate::api::event::{Event, Live, Payload};
 use crate::api::session::Session;
@@ -82,7 +83,11 @@ pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
 fn press(model: &mut Model, key: KeyEvent) -> Vec<Request> {
     notice::seen(model);
     let context = model.context();
-    match model.keymap.action(context, key) {
+    let action = model.keymap.action(context, key);
+    if !typeahead::admit_key(model, action) {
+        return Vec::new();
+    }
+    match action {
         // What is about to take the terminal is the first thing to be called off.
         Some(Action::Back) if model.opening.take().is_some() => vec![Request::Detach],
         Some(action) => {
@@ -162,9 +167,11 @@ fn live(model: &mut Model, record: &Live) -> Vec<Request> {
 fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
     match reply {
         Reply::Sessions(sessions) => {
+            let was_empty = welcome::is_shown(model);
             model.world.is_listed = true;
             let missing = model.world.list(sessions);
             let mut requests = settle(model);
+            requests.extend(begin_to_write(model, was_empty));
             requests.extend(missing.into_iter().map(Request::Read));
             requests.extend(welcome::wants_servers(model).then_some(Request::ImportableServers));
             requests
@@ -176,8 +183,11 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
         Reply::Removed(sessions) => picker::removed_came(model, sessions),
         Reply::Session(session) => known(model, *session),
         Reply::Gone(id) => {
+            let was_empty = welcome::is_shown(model);
             model.world.forget(&id);
-            settle(model)
+            let mut requests = settle(model);
+            requests.extend(begin_to_write(model, was_empty));
+            requests
         }
         Reply::Unread { error, .. } => notice::fail(model, "read the session", &error),
         Reply::Page { session, events, reach } => {
@@ -290,6 +300,14 @@ fn settle(model: &mut Model) -> Vec<Request> {
     let mut requests = decide::settle(model);
     requests.extend(sessions::settle(model));
     requests
+}
+
+/// Where there is no session to act on, the composer takes the keys.
+fn begin_to_write(model: &mut Model, was_empty: bool) -> Vec<Request> {
+    match !was_empty && welcome::is_shown(model) && model.can_be_interrupted() {
+        true => composer::new_task(model),
+        false => Vec::new(),
+    }
 }
 
 /// Leaves what lies on top, or the view.

@@ -4,7 +4,9 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::model::{Model, Overlay, View};
-use super::{bar, composer, confirm, decide, help, notice, panel, picker, review, session, sessions, settings, theme};
+use super::{
+    bar, composer, confirm, decide, help, notice, panel, picker, review, session, sessions, settings, theme, typeahead,
+};
 use crate::look::status::Signs;
 
 /// Narrower than this, a view has one pane.
@@ -45,6 +47,7 @@ pub(crate) fn parts(model: &Model) -> Parts {
 
 /// Brings what is about to be seen into shape: rows are wrapped for the width they have.
 pub(crate) fn prepare(model: &mut Model) {
+    typeahead::note_drawing(model);
     decide::prepare(model);
     let parts = parts(model);
     match &model.view {

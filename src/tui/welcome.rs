@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::act::Step;
 use super::keymap::{Action, Context};
-use super::model::{Model, View};
+use super::model::{Focus, Model, View};
 use super::msg::Request;
 use super::{bar, composer, login};
 use crate::api::project::{Backend, ListedBy};
@@ -100,7 +100,7 @@ fn propose(model: &mut Model, example: usize) -> Vec<Request> {
 pub(crate) fn view(model: &Model, frame: &mut Frame, area: Rect) {
     for (row, area) in rows(model).into_iter().zip(area.rows()) {
         frame.render_widget(model.theme.line(&row.line.fit(usize::from(area.width))), area);
-        if row.example == Some(model.sessions.welcome.example) {
+        if row.example == Some(model.sessions.welcome.example) && model.focus == Focus::Main {
             frame.buffer_mut().set_style(area, model.theme.selected());
         }
     }
@@ -118,13 +118,7 @@ fn rows(model: &Model) -> Vec<Row> {
         rows.extend(tour(model).into_iter().map(text));
         return rows;
     }
-    rows.push(text(match bar::key(model, Context::Sessions, Action::NewTask) {
-        Some(key) => Line::new()
-            .strong("No session yet. Begin with one of these tasks; ")
-            .with(Tone::Accent, key)
-            .dim(" describes one of your own."),
-        None => Line::new().strong("No session yet. Begin with one of these tasks:"),
-    }));
+    rows.push(text(invitation(model)));
     rows.push(text(Line::new()));
     rows.extend(EXAMPLES.iter().enumerate().map(|(index, example)| Row {
         line: Line::new().plain("   ").with(Tone::Accent, (index + 1).to_string()).plain(format!("  {example}")),
@@ -138,6 +132,25 @@ fn rows(model: &Model) -> Vec<Row> {
         untrusted(model).into_iter().chain(importable(model)).chain(seedable(model)).chain(tour(model)).map(text),
     );
     rows
+}
+
+/// How to begin: by writing, or with one of the examples.
+fn invitation(model: &Model) -> Line {
+    let (context, action) = match model.focus {
+        Focus::Composer => (Context::Composer, Action::Back),
+        Focus::Main => (Context::Sessions, Action::NewTask),
+    };
+    let head = Line::new().strong("No session yet. ");
+    match (model.focus, bar::key(model, context, action)) {
+        (Focus::Composer, Some(key)) => head
+            .strong("Describe a task below, or begin with one of these: ")
+            .with(Tone::Accent, key)
+            .dim(", then its number."),
+        (Focus::Main, Some(key)) => {
+            head.strong("Begin with one of these tasks; ").with(Tone::Accent, key).dim(" describes one of your own.")
+        }
+        (Focus::Composer | Focus::Main, None) => head.strong("Begin with one of these tasks:"),
+    }
 }
 
 fn text(line: Line) -> Row {
@@ -194,7 +207,10 @@ fn noted(note: &str, login: Option<&str>) -> Line {
 
 /// The tour needs nobody's account.
 fn tour(model: &Model) -> Option<Line> {
-    let key = bar::key(model, Context::Sessions, Action::Demo)?;
+    let key = match model.focus {
+        Focus::Composer => "/demo".to_owned(),
+        Focus::Main => bar::key(model, Context::Sessions, Action::Demo)?,
+    };
     Some(Line::toned(Tone::Accent, key).dim(" plays a tour with scripted agents: no account, no cost"))
 }
 

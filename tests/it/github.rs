@@ -105,17 +105,17 @@ fn the_terminal_interface_pushes_and_opens_a_pull_request_too() {
     face.shows("merge?");
     // A pull request needs its branch at the remote: the refusal comes with its hint.
     face.types("/pr create\r");
-    face.shows("Open a pull request for");
-    face.types("\r");
+    face.shows("y opens it");
+    face.types("y");
     face.shows("is not at `origin`");
     face.shows(&format!("hint: `coppice push {id}` brings it there"));
     face.types("/push --branch fix/pump\r");
-    face.shows("to origin?");
-    face.types("\r");
+    face.shows("y pushes");
+    face.types("y");
     face.shows("pushed to origin/fix/pump");
     face.types("/pr create --title Fix the pump\r");
-    face.shows("Open a pull request for");
-    face.types("\r");
+    face.shows("y opens it");
+    face.types("y");
     face.shows("https://github.com/ada/engine/pull/12");
     face.types("\x1b");
     face.hides("copies the address");

@@ -14,6 +14,9 @@ use crate::seat::Seat;
 /// What a terminal is told when the screen goes back to what was there before.
 const RESTORED: &str = "\x1b[?1049l";
 
+/// What the last line says while the composer has the keys.
+const WRITING: &str = "leave, keeps the draft";
+
 const ENTER: &str = "\r";
 const ESCAPE: &str = "\x1b";
 
@@ -32,9 +35,18 @@ fn face(env: &TestEnv) -> Seat {
     face
 }
 
+/// Begins a task; where there is no session yet, the composer has the keys already.
+#[track_caller]
+fn compose(face: &mut Seat) {
+    if !face.contents().contains(WRITING) {
+        face.types("n");
+        face.shows(WRITING);
+    }
+}
+
 /// Writes a task and sends it; the terminal marks what is pasted.
 fn task(face: &mut Seat, title: &str, script: &[String]) {
-    face.types("n");
+    compose(face);
     face.pastes(&format!("{title}\n{}", steps(script)));
     face.shows(title);
     face.types(ENTER);
@@ -43,6 +55,10 @@ fn task(face: &mut Seat, title: &str, script: &[String]) {
 /// Leaves with the key for it.
 #[track_caller]
 fn leave(mut face: Seat) -> String {
+    if face.contents().contains(WRITING) {
+        face.types(ESCAPE);
+        face.hides(WRITING);
+    }
     face.types("q");
     assert_eq!(face.ends(), 0);
     face.all()
@@ -104,13 +120,40 @@ fn three_tasks_go_from_the_first_prompt_to_the_merge() {
     face.shows("✓ ready");
 
     face.types("m");
-    face.shows("into main?");
-    face.types(ENTER);
+    face.shows("y merges");
+    face.types("y");
     face.shows("merged into main");
     to_list(&mut face);
     leave(face);
     assert_eq!(env.read("limit.rs").trim(), "fn limit() {}");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_task_that_is_typed_where_letters_are_shortcuts_merges_nothing() {
+    let env = world();
+    let id = env.create_ready(&steps(&[write("page.md", "one line"), say("It is written.")]));
+    let mut face = face(&env);
+    face.shows("n  new task");
+    // `m` asks whether to merge, and the rest was typed before anybody could read that.
+    face.types("mend the parser y\r");
+    face.shows("y merges");
+    face.types(ENTER);
+    face.shows("y agrees, esc leaves it as it is");
+    face.types(ESCAPE);
+    face.hides("into main?");
+    assert_eq!(env.status(&id), "ready");
+    leave(face);
+}
+
+#[test]
+fn where_there_is_no_session_what_is_typed_is_a_task() {
+    let env = world();
+    let mut face = face(&env);
+    face.types("say hello\r");
+    face.shows("✓ say hello");
+    face.shows("n  new task");
+    leave(face);
 }
 
 #[test]
@@ -236,11 +279,11 @@ fn a_daemon_that_hangs_is_told_and_holds_up_nobody() {
 fn a_draft_is_there_when_the_person_comes_back() {
     let env = world();
     let mut first = face(&env);
-    first.types("n");
+    compose(&mut first);
     first.types("write the release notes");
     first.shows("write the release notes");
     first.types(ESCAPE);
-    first.hides("keeps the draft");
+    first.hides(WRITING);
     leave(first);
     let mut second = face(&env);
     second.shows("write the release notes");
@@ -252,17 +295,18 @@ fn a_draft_is_there_when_the_person_comes_back() {
 fn a_face_that_wrote_nothing_leaves_the_draft_of_another_alone() {
     let env = world();
     let (mut first, mut second) = (face(&env), face(&env));
-    first.types("n");
     first.types("written beside");
     first.shows("written beside");
     first.types(ESCAPE);
-    first.hides("keeps the draft");
+    first.hides(WRITING);
     leave(first);
     // Whoever begins to write finds it.
-    second.types("n");
+    second.types(ESCAPE);
+    second.hides(WRITING);
+    compose(&mut second);
     second.shows("written beside");
     second.types(ESCAPE);
-    second.hides("keeps the draft");
+    second.hides(WRITING);
     leave(second);
     let mut third = face(&env);
     third.shows("written beside");
@@ -316,7 +360,6 @@ fn the_editor_is_the_persons_own() {
     fs::write(env.path("prompt.md"), "say hello from the editor\n").unwrap();
     env.set("EDITOR", &format!("cp {}", env.path("prompt.md").display()));
     let mut face = face(&env);
-    face.types("n");
     face.types("\x07");
     face.shows("say hello from the editor");
     face.types(ENTER);
@@ -331,7 +374,6 @@ fn what_was_asked_for_goes_out_while_the_editor_is_open() {
     fs::write(&editor, "#!/bin/sh\necho the editor stands\nread -r _\n").unwrap();
     env.set("EDITOR", &format!("sh {}", editor.display()));
     let (mut face, mut beside) = (face(&env), face(&env));
-    face.types("n");
     face.types("say hello");
     face.shows("say hello");
     face.types("\rn\x07");
@@ -359,7 +401,6 @@ fn whatever_stops_the_editor_stops_the_job_and_both_go_on() {
     shell.envs(face.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let mut seat = Seat::sized(&shell, 120, 36);
     seat.shows("? help");
-    seat.types("n");
     seat.types("\x07");
     seat.shows("the editor stands");
     seat.types("\x1a");
@@ -527,8 +568,8 @@ fn the_way_through_a_session_at_80_by_24() {
     face.types(ESCAPE);
     face.hides("2 places");
     face.types("m");
-    face.shows("into main?");
-    face.types(ENTER);
+    face.shows("y merges");
+    face.types("y");
     face.shows("merged into main");
     to_list(&mut face);
     leave(face);

@@ -6,7 +6,7 @@ use crate::look::status::Signs;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::model::{Focus, Model, Overlay, View};
 use crate::tui::transcript::Transcript;
-use crate::tui::{composer, confirm, login, picker, sessions, welcome};
+use crate::tui::{composer, confirm, decide, login, picker, sessions, typeahead, welcome};
 
 /// Below this, keys say more than that all is as it should be.
 const BADGE: usize = 60;
@@ -71,7 +71,9 @@ fn badge(session: &Session, width: usize) -> Line {
 /// Keys and what they do here.
 pub(super) fn hints(model: &Model) -> impl Iterator<Item = (String, String)> {
     let context = model.context();
-    let counting = acts(context).iter().filter(|(when, ..)| when.holds(model));
+    // Keys that do not count yet are not offered.
+    let counts = |action: Action| action == Action::Back || !typeahead::is_waiting(model);
+    let counting = acts(context).iter().filter(move |(when, action, _)| when.holds(model) && counts(*action));
     counting.filter_map(move |(_, action, does)| Some((key(model, context, *action)?, told(model, *action, does))))
 }
 
@@ -126,6 +128,8 @@ pub(super) enum When {
     Markable,
     /// Enter agrees to the question that is open.
     Light,
+    /// A turn waits for the answers to the questions that are open.
+    TurnWaits,
 }
 
 impl When {
@@ -163,6 +167,7 @@ impl When {
             When::OnChild => open_transcript(model).is_some_and(|transcript| transcript.child().is_some()),
             When::Reusable => open_transcript(model).is_some_and(|transcript| transcript.reusable().is_some()),
             When::Light => confirm::is_light(model),
+            When::TurnWaits => decide::holds_turn(model),
             When::Markable => matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.takes_marks()),
         }
     }
@@ -240,7 +245,7 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
             (When::Always, Action::Open, "answer"),
             (When::Always, Action::ToggleFocus, "own words"),
             (When::Always, Action::NextRequest, "next"),
-            (When::Always, Action::EndTurn, "end the turn"),
+            (When::TurnWaits, Action::EndTurn, "end the turn"),
             (When::Always, Action::Back, "later"),
         ],
         Context::Words => &[

@@ -172,12 +172,12 @@ fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Reque
         (Action::Merge, word) if !word.is_empty() => {
             let Merge { style, hooks, unseen, ssh_agent: _ } = parse_merge(word)?;
             let session = session(model)?;
-            cleared(model);
+            cleared(model).focus = Focus::Main;
             vec![Request::Merge { session, style, hooks, unseen }]
         }
         (Action::Undo, "redo") => {
             let session = session(model)?;
-            cleared(model);
+            cleared(model).focus = Focus::Main;
             vec![Request::Redo(session)]
         }
         (Action::Undo, number) if !number.is_empty() => {
@@ -185,7 +185,7 @@ fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Reque
                 .parse()
                 .map_err(|_| refusal(format!("`{number}` is neither the number of a turn nor `redo`")))?;
             let session = session(model)?;
-            cleared(model);
+            cleared(model).focus = Focus::Main;
             vec![Request::Undo { session, to: Some(to) }]
         }
         (Action::Plan, text) => {

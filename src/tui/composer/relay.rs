@@ -174,10 +174,13 @@ mod tests {
         for (keys, expected) in [
             (&["B"][..], on("codex")),
             (&["r"], None),
+            (&["R"], None),
             (&["enter", "B"], on("codex")),
             (&["enter", "R"], None),
+            (&["enter", "r"], None),
             (&["enter", "M", "down", "down", "enter", "B"], on("gemini")),
             (&["enter", "M", "down", "down", "enter", "R"], on("gemini")),
+            (&["enter", "M", "down", "down", "enter", "r"], on("gemini")),
             // In the list a model is chosen for the next task.
             (&["M", "down", "down", "enter", "B"], on("codex")),
             (&["M", "down", "down", "enter", "r"], None),

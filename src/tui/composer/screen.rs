@@ -13,11 +13,14 @@ use super::{Target, target};
 use crate::api::session::Status;
 use crate::look::line::{Line, Tone, cut, one_line, visible};
 use crate::look::status;
-use crate::tui::keymap::Action;
+use crate::tui::bar;
+use crate::tui::keymap::{Action, Context};
 use crate::tui::model::{Focus, Model};
 
 const FOR_A_TASK: &str = "Describe the next task, or / for commands";
 const TO_A_SESSION: &str = "Write to this session, or / for commands";
+const BEGIN_TASK: &str = "new task";
+const BEGIN_REPLY: &str = "write to this session";
 const PROMPT: &str = " › ";
 const QUEUED: &str = "queued: sends when the turn ends";
 
@@ -27,7 +30,7 @@ const INDENT: u16 = 3;
 /// How many rows it takes, its rule included: as many as the text, up to a third of the screen.
 pub(crate) fn height(model: &Model, width: u16) -> u16 {
     let most = (model.size.height / 3).max(1);
-    let draft = model.composer.drafts.get(&target(model));
+    let draft = model.composer.drafts.get(&target(model)).filter(|_| model.focus == Focus::Composer);
     let rows = draft.map_or(1, |draft| rows(draft, width.saturating_sub(INDENT + 1), most));
     let chips = draft.is_some_and(|draft| !draft.with.is_empty());
     1 + rows + u16::from(chips)
@@ -63,6 +66,9 @@ pub(crate) fn view(model: &Model, frame: &mut Frame, area: Rect) {
         area = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
     };
     row(rule(model, &target, usize::from(model.size.width)));
+    if model.focus == Focus::Main {
+        return row(invitation(model, &target, draft));
+    }
     if let Some(draft) = draft.filter(|draft| !draft.with.is_empty()) {
         row(chips(model, draft));
     }
@@ -76,12 +82,12 @@ pub(crate) fn view(model: &Model, frame: &mut Frame, area: Rect) {
 
 /// `── to Rate limiter ──── queued: sends when the turn ends · builder · claude/opus · high ──`
 fn rule(model: &Model, target: &Target, width: usize) -> Line {
-    let who = match (target, model.focus) {
-        (Target::Task, Focus::Composer) => "new task".to_owned(),
-        (Target::Task, Focus::Main) => String::new(),
-        (Target::Session(id), _) => match model.world.sessions.get(id) {
-            Some(session) => format!("to {}", cut(&status::title(session), width / 3)),
-            None => format!("to {}", one_line(id)),
+    let (who, tone) = match (target, model.focus) {
+        (_, Focus::Main) => (String::new(), Tone::Dim),
+        (Target::Task, Focus::Composer) => (BEGIN_TASK.to_owned(), Tone::Accent),
+        (Target::Session(id), Focus::Composer) => match model.world.sessions.get(id) {
+            Some(session) => (format!("to {}", cut(&status::title(session), width / 3)), Tone::Accent),
+            None => (format!("to {}", one_line(id)), Tone::Accent),
         },
     };
     let who = if who.is_empty() { Line::new() } else { Line::new().plain(" ").strong(who).plain(" ") };
@@ -102,7 +108,23 @@ fn rule(model: &Model, target: &Target, width: usize) -> Line {
     let right = [both, news].into_iter().find(|right| who.width() + right.width() + 8 <= width).unwrap_or_default();
     let right = if right.width() == 0 { right } else { Line::new().plain(" ").then(right).plain(" ") };
     let fill = width.saturating_sub(who.width() + right.width() + 4);
-    Line::new().dim("──").then(who).dim("─".repeat(fill)).then(right).dim("──")
+    let line = |length: usize| Line::toned(tone, "─".repeat(length));
+    line(2).then(who).then(line(fill)).then(right).then(line(2))
+}
+
+/// What stands in the place of the text while letters are shortcuts: the key that begins to write, and the draft.
+fn invitation(model: &Model, target: &Target, draft: Option<&Draft>) -> Line {
+    let (context, action, word) = match target {
+        Target::Task => (Context::Sessions, Action::NewTask, BEGIN_TASK),
+        Target::Session(_) => (Context::Session, Action::Reply, BEGIN_REPLY),
+    };
+    let key = bar::key(model, context, action).unwrap_or_default();
+    let line = Line::new().plain(" ").with(Tone::Accent, key).dim(format!("  {word}"));
+    let draft = draft.map(|draft| one_line(draft.text().trim())).filter(|text| !text.is_empty());
+    match draft {
+        Some(text) => line.dim(format!(" · draft: {text}")),
+        None => line,
+    }
 }
 
 /// What happens with a prompt besides being sent.
@@ -130,7 +152,7 @@ fn chips(model: &Model, draft: &Draft) -> Line {
 
 fn write(model: &Model, target: &Target, draft: Option<&Draft>, frame: &mut Frame, area: Rect) {
     let theme = model.theme;
-    let is_focused = model.focus == Focus::Composer && model.overlay.is_none();
+    let is_focused = model.overlay.is_none();
     let prompt = if is_focused { Line::toned(Tone::Accent, PROMPT) } else { Line::new().dim(PROMPT) };
     frame.render_widget(Paragraph::new(theme.line(&prompt)), Rect { width: area.width.min(INDENT), height: 1, ..area });
     let text = Rect { x: area.x + area.width.min(INDENT), width: area.width.saturating_sub(INDENT + 1), ..area };

@@ -58,9 +58,10 @@ fn dispatch(model: &mut Model, when: When) -> Vec<Request> {
     let target = target(model);
     history::remember(&mut model.composer.history, &content.words());
     model.composer.drafts.remove(&target);
+    // Whatever was sent, letters are shortcuts again.
+    model.focus = Focus::Main;
     let mut requests = match &target {
         Target::Task => {
-            model.focus = Focus::Main;
             let creates = each_model(content).into_iter().map(|content| {
                 let choices = content.choices.clone();
                 let create = CreateSession {
@@ -177,7 +178,12 @@ pub(crate) fn refused(model: &mut Model, ticket: Ticket, error: &Error) -> Vec<R
     let Some(Sent { target, content, .. }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
     model.composer.drafts.entry(target.clone()).or_default().take_back(content);
     // Whoever still stands where it was sent from goes on writing there.
-    if target == Target::Task && model.view == View::Sessions && model.can_be_interrupted() {
+    let is_there = match (&target, &model.view) {
+        (Target::Task, View::Sessions) => true,
+        (Target::Session(sent), View::Session(open)) => sent == open,
+        (Target::Task | Target::Session(_), _) => false,
+    };
+    if is_there && model.can_be_interrupted() {
         model.composer.target = target;
         model.focus = Focus::Composer;
     }

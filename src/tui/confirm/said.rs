@@ -52,6 +52,8 @@ pub(super) fn of(model: &Model, about: &About) -> Said {
         About::HookChanges { session: id, changes, .. } => hook_changes(model, session(id), changes),
         About::UnseenChanges { session: id, changes } => unseen_changes(model, session(id), changes),
         About::Undo { session: id, to } => undo(model, session(id), *to),
+        About::Rebase { session: id } => rebase(model, session(id)),
+        About::Integrate { session: id } => integrate(model, session(id)),
         About::Remove { session: id } => remove(model, session(id)),
         About::Publish(publish) => publishing(model, model.world.sessions.get(publish.session()), publish),
         About::Yolo { session: id } => yolo(model, id.as_ref().and_then(session)),
@@ -111,7 +113,7 @@ fn merge(
         keys: keys(
             model,
             &[
-                (Press::Agree, "merges"),
+                (Press::Letter('y'), "merges"),
                 (Press::Letter('s'), "squash"),
                 (Press::Letter('n'), "no-ff"),
                 (Press::Letter('r'), "rebase"),
@@ -201,8 +203,39 @@ fn undo(model: &Model, session: Option<&Session>, to: Option<u32>) -> Said {
         ],
         keys: keys(
             model,
-            &[(Press::Agree, does), (Press::Move, "an earlier or a later turn"), (Press::Leave, "leaves it")],
+            &[(Press::Letter('y'), does), (Press::Move, "an earlier or a later turn"), (Press::Leave, "leaves it")],
         ),
+    }
+}
+
+fn rebase(model: &Model, session: Option<&Session>) -> Said {
+    let base = session.map(|session| one_line(&session.base.name)).unwrap_or_default();
+    let branch = session.map(|session| one_line(&session.branch)).unwrap_or_default();
+    Said {
+        title: format!("Rebase \"{}\" onto {base}?", name(session)),
+        tone: Tone::Accent,
+        lines: vec![
+            Line::new().plain(format!("The commits of {branch} are written again on top of {base}.")),
+            Line::new(),
+            Line::new().dim(format!("{base} stays as it is.")),
+        ],
+        keys: keys(model, &[(Press::Letter('y'), "rebases"), (Press::Leave, "not yet")]),
+    }
+}
+
+fn integrate(model: &Model, session: Option<&Session>) -> Said {
+    let parent = session.and_then(|session| session.parent.as_ref()).and_then(|id| model.world.sessions.get(id));
+    let into = match parent {
+        Some(parent) => format!("\"{}\"", title(parent)),
+        None => "its parent session".to_owned(),
+    };
+    let size = session.map(|session| changes(session.changes)).filter(|size| size.width() > 0);
+    let size = size.map(|size| Line::new().plain(" (").then(size).plain(")")).unwrap_or_default();
+    Said {
+        title: format!("Integrate \"{}\"?", name(session)),
+        tone: Tone::Accent,
+        lines: vec![Line::new().plain("Its changes").then(size).plain(format!(" are applied to the files of {into}."))],
+        keys: keys(model, &[(Press::Letter('y'), "integrates"), (Press::Leave, "not yet")]),
     }
 }
 
@@ -228,7 +261,7 @@ fn remove(model: &Model, session: Option<&Session>) -> Said {
         title: format!("Remove \"{}\"?", name(session)),
         tone: Tone::Bad,
         lines,
-        keys: keys(model, &[(Press::Agree, "removes"), (Press::Leave, "keeps it")]),
+        keys: keys(model, &[(Press::Letter('y'), "removes"), (Press::Leave, "keeps it")]),
     }
 }
 
@@ -271,7 +304,12 @@ fn publishing(model: &Model, session: Option<&Session>, publish: &Publish) -> Sa
             (format!("Change the pull request of \"{}\"?", name(session)), lines, "changes it")
         }
     };
-    Said { title, tone: Tone::Accent, lines, keys: keys(model, &[(Press::Agree, does), (Press::Leave, "not yet")]) }
+    Said {
+        title,
+        tone: Tone::Accent,
+        lines,
+        keys: keys(model, &[(Press::Letter('y'), does), (Press::Leave, "not yet")]),
+    }
 }
 
 fn yolo(model: &Model, session: Option<&Session>) -> Said {

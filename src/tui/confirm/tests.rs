@@ -9,7 +9,7 @@ use crate::api::session::{Sandbox, Session, Status};
 use crate::look::sample;
 use crate::tui::model::View;
 use crate::tui::msg::{Msg, Reply};
-use crate::tui::sample::{NARROW, WIDE, model, part, press, screen};
+use crate::tui::sample::{NARROW, WIDE, model, part, press, press_blindly, screen};
 use crate::tui::update::update;
 
 fn facing(size: Size, session: Session) -> Model {
@@ -69,21 +69,25 @@ fn agreeing_asks_for_exactly_what_was_shown() {
         unseen: MergeUnseen::Refuse,
     };
     for (keys, expected) in [
-        (&["m", "enter"][..], vec![merged(MergeStyle::Squash)]),
-        (&["m", "n", "enter"], vec![merged(MergeStyle::NoFf)]),
+        (&["m", "y"][..], vec![merged(MergeStyle::Squash)]),
+        (&["m", "n", "y"], vec![merged(MergeStyle::NoFf)]),
         (&["m", "r", "y"], vec![merged(MergeStyle::Rebase)]),
         (&["m", "r", "s", "y"], vec![merged(MergeStyle::Squash)]),
-        (&["m", "v", "enter"], vec![unhooked()]),
+        (&["m", "v", "y"], vec![unhooked()]),
         (&["m", "v", "v", "y"], vec![merged(MergeStyle::Squash)]),
         (&["m", "esc"], vec![]),
-        (&["u", "enter"], vec![undone(None)]),
-        (&["u", "k", "enter"], vec![undone(Some(1))]),
-        (&["u", "k", "k", "k", "enter"], vec![undone(Some(0))]),
-        (&["u", "k", "j", "enter"], vec![undone(None)]),
-        (&["u", "j", "enter"], vec![undone(None)]),
-        (&["u", "g", "G", "enter"], vec![undone(None)]),
+        (&["u", "y"], vec![undone(None)]),
+        (&["u", "k", "y"], vec![undone(Some(1))]),
+        (&["u", "k", "k", "k", "y"], vec![undone(Some(0))]),
+        (&["u", "k", "j", "y"], vec![undone(None)]),
+        (&["u", "j", "y"], vec![undone(None)]),
+        (&["u", "g", "G", "y"], vec![undone(None)]),
         (&["u", "n"], vec![]),
-        (&["D", "enter"], vec![Request::Remove("abcd2345".into())]),
+        (&["D", "y"], vec![Request::Remove("abcd2345".into())]),
+        (&["b", "y"], vec![Request::Rebase("abcd2345".into())]),
+        (&["b", "esc"], vec![]),
+        (&["I", "y"], vec![Request::Integrate("abcd2345".into())]),
+        (&["I", "n"], vec![]),
         (&["D", "q"], vec![]),
     ] {
         let mut model = facing(WIDE, ready());
@@ -102,6 +106,76 @@ fn a_letter_with_a_modifier_is_another_key() {
 }
 
 #[test]
+fn enter_changes_no_branch_and_says_which_key_does() {
+    for key in ["m", "u", "b", "I", "D"] {
+        let mut model = facing(WIDE, ready());
+        assert_eq!(press(&mut model, &[key, "enter"]), [], "{key}");
+        assert!(is_open(&model), "{key}");
+        assert!(screen(&mut model).contains("y agrees, esc leaves it as it is"), "{key}");
+    }
+    let mut model = facing(WIDE, ready());
+    push(&mut model, "abcd2345".into(), None);
+    assert_eq!(press(&mut model, &["enter"]), []);
+    assert!(is_open(&model));
+}
+
+#[test]
+fn a_text_that_is_typed_blindly_confirms_nothing() {
+    let mut model = model(WIDE, vec![ready()]);
+    model.patience = 300;
+    // Whoever takes the list for a text field: `m` opens the merge, and all the rest was not meant for it.
+    assert_eq!(press_blindly(&mut model, &["m", "e", "n", "d", "space", "y", "enter"]), []);
+    assert!(is_open(&model));
+    assert!(
+        shown(&mut model)
+            .ends_with("╰ … ───────────────────────────────────────────────────────────────────────────────────────╯")
+    );
+    // Whoever types on is not asked meanwhile, however slowly the screen follows.
+    for letter in ["r", "y", "s", "y"] {
+        model.now += 200;
+        assert_eq!(press(&mut model, &[letter]), [], "{letter}");
+    }
+    model.now += 299;
+    assert!(!shown(&mut model).contains("y merges"));
+    model.now += 1;
+    assert!(shown(&mut model).contains("y merges  s squash"));
+    let merged = Request::Merge {
+        session: "abcd2345".into(),
+        style: Some(MergeStyle::Squash),
+        hooks: MergeHooks::Check,
+        unseen: MergeUnseen::Refuse,
+    };
+    assert_eq!(press(&mut model, &["y"]), [merged]);
+    // Going back works at once.
+    assert_eq!(press_blindly(&mut model, &["m", "esc"]), []);
+    assert!(!is_open(&model));
+}
+
+#[test]
+fn what_moves_commits_says_which() {
+    let mut moving = facing(NARROW, ready());
+    press(&mut moving, &["b"]);
+    insta::assert_snapshot!(shown(&mut moving), @r#"
+    ╭ Rebase "Fix the parser" onto main? ──────────────────────────────────────────╮
+    │ The commits of coppice/abcd2345/fix-the-parser are written again on top of   │
+    │ main.                                                                        │
+    │                                                                              │
+    │ main stays as it is.                                                         │
+    ╰ y rebases  esc not yet ──────────────────────────────────────────────────────╯
+    "#);
+    let parent = Session { id: "parent23".into(), title: "Split the config".into(), ..ready() };
+    let child = Session { parent: Some("parent23".into()), ..ready() };
+    let mut model = model(NARROW, vec![parent, child]);
+    model.view = View::Session("abcd2345".into());
+    press(&mut model, &["I"]);
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ Integrate "Fix the parser"? ─────────────────────────────────────────────────╮
+    │ Its changes (+12 −4) are applied to the files of "Split the config".         │
+    ╰ y integrates  esc not yet ───────────────────────────────────────────────────╯
+    "#);
+}
+
+#[test]
 fn an_undo_counts_the_turns_of_its_own_session() {
     for (keys, expected) in [(&["k"][..], Some(1)), (&["k", "j"], None), (&["g", "j"], Some(1))] {
         let mut model = facing(WIDE, ready());
@@ -111,7 +185,7 @@ fn an_undo_counts_the_turns_of_its_own_session() {
         model.view = View::Session("efgh2345".into());
         press(&mut model, keys);
         let undone = Request::Undo { session: "abcd2345".into(), to: expected };
-        assert_eq!(press(&mut model, &["enter"]), [undone], "{keys:?}");
+        assert_eq!(press(&mut model, &["y"]), [undone], "{keys:?}");
     }
 }
 
@@ -158,7 +232,7 @@ fn the_style_of_a_merge_is_the_configured_one() {
         hooks: MergeHooks::Check,
         unseen: MergeUnseen::Refuse,
     };
-    assert_eq!(press(&mut model, &["m", "enter"]), [expected]);
+    assert_eq!(press(&mut model, &["m", "y"]), [expected]);
 }
 
 #[test]
@@ -207,7 +281,7 @@ fn a_merge_says_what_reaches_the_base() {
     │                                                                                          │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict nothing is  │
     │ merged, and main stays as it is.                                                         │
-    ╰ enter merges  s squash  n no-ff  r rebase  v hooks off  esc not yet ─────────────────────╯
+    ╰ y merges  s squash  n no-ff  r rebase  v hooks off  esc not yet ─────────────────────────╯
     "#);
     model.size = NARROW;
     insta::assert_snapshot!(shown(&mut model), @r#"
@@ -217,7 +291,7 @@ fn a_merge_says_what_reaches_the_base() {
     │                                                                              │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict │
     │ nothing is merged, and main stays as it is.                                  │
-    ╰ enter merges  s squash  n no-ff  r rebase  v hooks off  esc not yet ─────────╯
+    ╰ y merges  s squash  n no-ff  r rebase  v hooks off  esc not yet ─────────────╯
     "#);
 }
 
@@ -231,7 +305,7 @@ fn an_undo_says_how_far_back() {
     │                                                                              │
     │ The conversation is not rewound; the next prompt tells the agent what was    │
     │ taken back. What is there is kept, and a later turn brings it back.          │
-    ╰ enter takes it back  k/j an earlier or a later turn  esc leaves it ──────────╯
+    ╰ y takes it back  k/j an earlier or a later turn  esc leaves it ──────────────╯
     "#);
     press(&mut model, &["k"]);
     assert!(shown(&mut model).contains("Takes back turns 2 to 3: the files are as after turn 1."));
@@ -256,7 +330,7 @@ fn an_undo_starts_from_where_the_files_are_and_goes_forward_too() {
         press(&mut model, keys);
         assert!(shown(&mut model).contains(says), "{stands} {keys:?} {}", shown(&mut model));
         let undone = Request::Undo { session: "abcd2345".into(), to: expected };
-        assert_eq!(press(&mut model, &["enter"]), [undone], "{stands} {keys:?}");
+        assert_eq!(press(&mut model, &["y"]), [undone], "{stands} {keys:?}");
     }
 }
 
@@ -273,7 +347,7 @@ fn a_removal_and_yolo_say_what_is_at_stake() {
     │ It has 1 child session.                                                      │
     │                                                                              │
     │ `/restore` brings it back within 30d.                                        │
-    ╰ enter removes  esc keeps it ─────────────────────────────────────────────────╯
+    ╰ y removes  esc keeps it ─────────────────────────────────────────────────────╯
     "#);
     let sandbox = Sandbox { level: "off".into(), enforced: false, note: None };
     let mut model = facing(WIDE, Session { sandbox, ..ready() });
@@ -388,7 +462,7 @@ fn a_conflict_without_marks_can_be_merged_as_the_session_has_it() {
     │                                                                              │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict │
     │ nothing is merged, and main stays as it is.                                  │
-    ╰ enter merges  s squash  n no-ff  r rebase  a as they are  esc not yet ───────╯
+    ╰ y merges  s squash  n no-ff  r rebase  a as they are  esc not yet ───────────╯
     "#);
     press(&mut model, &["a"]);
     insta::assert_snapshot!(shown(&mut model), @r#"
@@ -399,12 +473,12 @@ fn a_conflict_without_marks_can_be_merged_as_the_session_has_it() {
     │                                                                              │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict │
     │ nothing is merged, and main stays as it is.                                  │
-    ╰ enter merges  s squash  n no-ff  r rebase  a as they are  esc not yet ───────╯
+    ╰ y merges  s squash  n no-ff  r rebase  a as they are  esc not yet ───────────╯
     "#);
     let (style, hooks, unseen) =
         (Some(MergeStyle::Squash), MergeHooks::Check, MergeUnseen::AcceptOnly(vec!["0a1b".into()]));
     let merged = Request::Merge { session: "abcd2345".into(), style, hooks, unseen };
-    assert_eq!(press(&mut model, &["enter"]), [merged]);
+    assert_eq!(press(&mut model, &["y"]), [merged]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::body::Body;
+use super::card::Keys;
 use super::question::{Focus, Progress};
 use super::sheet::Sheet;
 use crate::api::session::Session;
@@ -23,6 +24,7 @@ pub(super) struct Ask<'a> {
     pub(super) keymap: &'a Keymap,
     pub(super) now: i64,
     pub(super) scroll: usize,
+    pub(super) keys: Keys,
 }
 
 impl Ask<'_> {
@@ -92,6 +94,9 @@ impl Ask<'_> {
     }
 
     fn foot(&self) -> Line {
+        if self.keys == Keys::Soon {
+            return Line::new().dim("…");
+        }
         let context = match self.progress.focus() {
             Focus::Options => Context::Question,
             Focus::Words => Context::Words,
@@ -102,7 +107,10 @@ impl Ask<'_> {
             true => "sends",
             false => "next",
         };
-        let mut parts = vec![format!("{} {sends}", key(Action::Open))];
+        let letters: Vec<_> = self.progress.letters().iter().map(char::to_string).collect();
+        let decide = (self.progress.is_plan() && !letters.is_empty()).then(|| format!("{} decide", letters.join(", ")));
+        let decide = decide.filter(|_| self.progress.focus() == Focus::Options);
+        let mut parts: Vec<_> = decide.into_iter().chain([format!("{} {sends}", key(Action::Open))]).collect();
         match self.progress.focus() {
             Focus::Words => {
                 parts.push("empty means `no answer`".to_owned());
@@ -117,7 +125,8 @@ impl Ask<'_> {
                     parts.push(format!("{} marks", key(Action::NextRequest)));
                 }
                 parts.push(format!("{} writes an answer", key(Action::ToggleFocus)));
-                parts.push(format!("{} to the list, answers are kept", key(Action::ToList)));
+                let kept = if self.progress.is_plan() { "" } else { ", answers are kept" };
+                parts.push(format!("{} to the list{kept}", key(Action::ToList)));
             }
         }
         Line::new().dim(parts.join(" · "))

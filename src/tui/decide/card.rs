@@ -122,6 +122,18 @@ impl Card<'_> {
         }
     }
 
+    /// `y s a n d`
+    fn deciding_keys(&self) -> String {
+        let actions: &[Action] = match self.approval.saves.as_slice() {
+            [] => &[Action::AllowOnce, Action::Refuse],
+            [_, ..] => {
+                &[Action::AllowOnce, Action::AllowSession, Action::AllowAlways, Action::Refuse, Action::RefuseAlways]
+            }
+        };
+        let keys = actions.iter().filter_map(|action| self.keymap.key(Context::Approval, *action));
+        keys.collect::<Vec<_>>().join(" ")
+    }
+
     fn foot(&self) -> Line {
         let key = |action| self.keymap.key(Context::Approval, action).unwrap_or("-").to_owned();
         let words = |action| self.keymap.key(Context::Words, action).unwrap_or("-").to_owned();
@@ -131,12 +143,16 @@ impl Card<'_> {
                 words(Action::Open),
                 words(Action::Back)
             )),
-            (None, (_, 1)) => Line::new().dim(format!("1 waiting · {} later", key(Action::Back))),
-            (None, (place, all)) => Line::new().plain(format!("{place} of {all} waiting")).dim(format!(
-                " · {} next · {} later",
-                key(Action::NextRequest),
-                key(Action::Back)
-            )),
+            (None, (place, all)) => {
+                let waiting = match all {
+                    1 => Line::new().dim("1 waiting"),
+                    _ => Line::new()
+                        .plain(format!("{place} of {all} waiting"))
+                        .dim(format!(" · {} next", key(Action::NextRequest))),
+                };
+                let decide = format!("{} decide, {} opens", self.deciding_keys(), key(Action::Open));
+                waiting.dim(format!(" · {decide} · {} later", key(Action::Back)))
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::api::workflow::{Plan, Workflow};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::Request;
 use crate::tui::notice;
+use crate::tui::typeahead::TypeaheadGuard;
 
 /// What outlives an open decision.
 #[derive(Debug, Default)]
@@ -114,7 +115,8 @@ pub(super) fn show(model: &mut Model, home: String, need: Need) -> Vec<Request> 
     // Only a session without a parent keeps plans.
     let keeps = model.world.sessions.get(&need.session).is_some_and(|session| session.parent.is_none());
     let requests = (is_plan && keeps).then(|| Request::Workflow(need.session.clone())).into_iter().collect();
-    model.overlay = Some(Overlay::Decide(Box::new(State { home, need, face, scroll: 0, came: model.now })));
+    model.overlay =
+        Some(Overlay::Decide(Box::new(State { home, need, face, scroll: 0, guard: TypeaheadGuard::default() })));
     requests
 }
 
@@ -134,8 +136,8 @@ pub(super) fn settled(model: &mut Model, request: Request) -> Vec<Request> {
     if let Face::Asking(progress) = face {
         model.decisions.progress.insert(need.clone(), *progress);
     }
-    model.decisions.sent.insert(need);
     notice::drop_wish(model, &need.session);
+    model.decisions.sent.insert(need);
     let mut requests = vec![request];
     requests.extend(advance(model, home));
     requests

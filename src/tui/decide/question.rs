@@ -209,16 +209,20 @@ impl Progress {
     }
 
     /// The option with this letter in brackets, as the card of a plan has them.
-    pub(super) fn pick_letter(&mut self, letter: char) {
-        let is_called = |option: &String| {
-            let mut head = option.chars();
-            head.next() == Some('[')
-                && head.next().is_some_and(|key| key.eq_ignore_ascii_case(&letter))
-                && head.next() == Some(']')
-        };
-        if let Some(option) = self.question().options.iter().position(is_called) {
-            self.stand_on(option);
+    pub(super) fn pick_letter(&mut self, letter: char) -> Picked {
+        let is_called = |key: char| key.eq_ignore_ascii_case(&letter);
+        match self.question().options.iter().position(|option| letter_of(option).is_some_and(is_called)) {
+            Some(option) => {
+                self.stand_on(option);
+                Picked::Something
+            }
+            None => Picked::Nothing,
         }
+    }
+
+    /// The letters in brackets of all options.
+    pub(super) fn letters(&self) -> Vec<char> {
+        self.question().options.iter().filter_map(|option| letter_of(option)).collect()
     }
 
     /// Chooses the option under the cursor, or not, where several may be chosen.
@@ -298,5 +302,14 @@ impl Progress {
             Some(_) => Words::default(),
             None => Words::of(&answer.unwrap_or_default()),
         };
+    }
+}
+
+/// The letter in brackets that an option begins with.
+fn letter_of(option: &str) -> Option<char> {
+    let mut head = option.chars();
+    match (head.next(), head.next(), head.next()) {
+        (Some('['), Some(letter), Some(']')) => Some(letter),
+        (_, _, _) => None,
     }
 }

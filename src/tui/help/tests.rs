@@ -42,7 +42,7 @@ fn help_lies_over_the_view_and_scrolls() {
     │   n                refuse, with a word why                   /archive      put the session away; nothing is lost     │
     │   d                refuse it always: saves the rule tha…     /rm           remove the session; `restore` brings it…  │
     │   space            the next that waits; marks where sev…     /restore      bring a removed session back              │
-    │   ctrl+c           end the turn without a reply              /attach       the agent's own interface on this conve…  │
+    │   ctrl+c           end the turn without a reply; when i…     /attach       the agent's own interface on this conve…  │
     │                                                              /shell        a shell in the worktree                   │
     │ Moving                                                       /edit         open the file in your editor              │
     │   k up             one up                                    /copy         copy the card, or the answer              │

@@ -244,12 +244,20 @@ pub(crate) const BINDINGS: &[Binding] = &[
     row(
         Action::Resume,
         "resume",
-        &[Context::Sessions],
-        &["r"],
+        &[Context::Sessions, Context::Session],
+        &["R"],
         "go on with a failed or interrupted session",
         Some("resume"),
     ),
-    row(Action::Resume, "resume-here", &[Context::Session], &["R"], "go on with a failed or interrupted session", None),
+    // In a session it is the next row.
+    row(
+        Action::Resume,
+        "resume-in-list",
+        &[Context::Sessions],
+        &["r"],
+        "go on with a failed or interrupted session",
+        None,
+    ),
     row(
         Action::Continue,
         "continue",
@@ -422,7 +430,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         "reuse",
         &[Context::Session],
         &["r"],
-        "send a completed child's result with the next prompt",
+        "go on with the session; on a completed child, send its result with the next prompt",
         None,
     ),
     row(Action::Search, "search", &[Context::Session], &["ctrl+s"], "search the transcript", Some("search")),
@@ -515,7 +523,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         "end-turn",
         &[Context::Words, Context::Question, Context::Approval],
         &["ctrl+c"],
-        "end the turn without a reply",
+        "end the turn without a reply; when it is over, leave the questions for later",
         None,
     ),
     row(

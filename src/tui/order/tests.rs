@@ -47,20 +47,20 @@ fn what_leaves_the_machine_is_asked_about_once() {
     let push = |branch: Option<&str>| {
         Request::Publish(Publish::Push { session: session(), branch: branch.map(str::to_owned) })
     };
-    asks("/push", &["enter"], &push(None));
+    asks("/push", &["y"], &push(None));
     asks("/push --branch fix/pump", &["y"], &push(Some("fix/pump")));
-    asks("/push fix/pump", &["enter"], &push(Some("fix/pump")));
+    asks("/push fix/pump", &["y"], &push(Some("fix/pump")));
     let create = |create| Request::Publish(Publish::Create { session: session(), create });
-    asks("/pr create", &["enter"], &create(CreatePull::default()));
+    asks("/pr create", &["y"], &create(CreatePull::default()));
     let whole = CreatePull {
         base: Some("next".into()),
         title: Some("Fix the pump".into()),
         body: Some("It leaks.".into()),
         draft: true,
     };
-    asks("/pr create --draft --base next --title \"Fix the pump\" --body It leaks.", &["enter"], &create(whole));
+    asks("/pr create --draft --base next --title \"Fix the pump\" --body It leaks.", &["y"], &create(whole));
     let update = UpdatePull { title: Some("Pump".into()), body: None };
-    asks("/pr update --title Pump", &["enter"], &Request::Publish(Publish::Update { session: session(), update }));
+    asks("/pr update --title Pump", &["y"], &Request::Publish(Publish::Update { session: session(), update }));
     for text in ["/push", "/pr create", "/pr update --body x"] {
         assert_eq!(said(text, &["esc"]).0, [], "{text}");
     }

@@ -201,8 +201,8 @@ fn a_late_list_of_removed_sessions_takes_the_keys_from_nothing() {
 fn the_palette_does_what_a_key_does() {
     let mut model = writing_to("runaaaaa");
     press(&mut model, &["ctrl+p"]);
-    write(&mut model, "/rebase");
-    assert_eq!(press(&mut model, &["enter"]), [Request::Rebase("runaaaaa".into())]);
+    write(&mut model, "/stop");
+    assert_eq!(press(&mut model, &["enter"]), [Request::Stop("runaaaaa".into())]);
     assert_eq!((model.overlay.is_none(), model.focus), (true, Focus::Main));
 }
 

@@ -11,7 +11,7 @@ use crate::look::line::{Line, Tone, one_line};
 use crate::look::status::{cost, count};
 use crate::tui::bar;
 use crate::tui::keymap::{Action, Context};
-use crate::tui::model::Model;
+use crate::tui::model::{Focus, Model};
 use crate::tui::view::WIDE;
 use crate::tui::welcome;
 use crate::tui::world::Link;
@@ -180,7 +180,8 @@ fn list(model: &Model, frame: &mut Frame, panes: &Panes) {
                     if let Some(session) = model.world.sessions.get(&place.id) {
                         draw(frame, row(model, session, place, columns), area);
                     }
-                    if model.sessions.selected() == Some(&place.id) {
+                    // While somebody writes, no act is about a row.
+                    if model.sessions.selected() == Some(&place.id) && model.focus == Focus::Main {
                         frame.buffer_mut().set_style(area, model.theme.selected());
                     }
                 }

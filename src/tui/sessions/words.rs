@@ -191,7 +191,7 @@ mod tests {
             (failed("rate_limit"), "rate limit"),
             (failed("auth"), "log in"),
             (failed("protocol"), "failed"),
-            (sample::session(Status::Interrupted), "r resumes"),
+            (sample::session(Status::Interrupted), "R resumes"),
             (sample::conflict(), "2 conflicts"),
             (sample::session(Status::Merged), "merged"),
         ] {

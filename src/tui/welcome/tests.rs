@@ -8,7 +8,7 @@ use crate::api::agent::{AgentFile, AgentFiles, AgentSource};
 use crate::api::project::ConfigValue;
 use crate::look::sample as look;
 use crate::tui::msg::{Msg, Reply};
-use crate::tui::sample::{model, press, screen};
+use crate::tui::sample::{model, press, screen, write};
 use crate::tui::update::update;
 
 const BROAD: Size = Size { width: 120, height: 20 };
@@ -49,7 +49,7 @@ fn with_some_agents_wide() {
     insta::assert_snapshot!(screen(&mut model), @r"
      coppice  shop  main ↑2  [Sessions]  Settings                                                                    ? help
 
-     No session yet. Begin with one of these tasks; n describes one of your own.
+     No session yet. Describe a task below, or begin with one of these: Esc, then its number.
 
        1  Write down how this repository is built and tested
        2  Find the riskiest code without tests, and write its tests
@@ -60,19 +60,20 @@ fn with_some_agents_wide() {
        ◆  codex   0.200.0  codex is not logged in: codex login logs in
        ✗  gemini           not installed: npm install -g @google/gemini-cli
 
-     T plays a tour with scripted agents: no account, no cost
+     /demo plays a tour with scripted agents: no account, no cost
 
 
 
-    ────────────────────────────────────────────────────────────────────────────────────────────────────────────── claude ──
+    ── new task ────────────────────────────────────────────────────────────────────────────────────────────────── claude ──
      › Describe the next task, or / for commands
-     ⏎ take this task  n new  L log in  T tour  , settings  q quit
+     ⏎ send  Shift+⏎ new line  Tab agent  ⌃V image  ⌃G editor  Esc leave, keeps the draft
     ");
 }
 
 #[test]
 fn with_some_agents_narrow_and_a_wish_of_the_repository() {
     let mut model = empty(SLIM, some());
+    press(&mut model, &["esc"]);
     let value = ConfigValue {
         key: "worktree.setup".into(),
         value: serde_json::Value::Null,
@@ -100,7 +101,7 @@ fn with_some_agents_narrow_and_a_wish_of_the_repository() {
 
 
     ────────────────────────────────────────────────────────────────────── claude ──
-     › Describe the next task, or / for commands
+     n  new task
      ⏎ take this task  n new  L log in  T tour  , settings  q quit
     ");
 }
@@ -143,6 +144,7 @@ fn copies_of_the_built_in_agents_are_offered_to_somebody_who_has_none() {
 fn without_any_agent_wide_and_narrow() {
     let none = || vec![absent("claude", "@anthropic-ai/claude-code"), absent("codex", "@openai/codex")];
     let mut model = empty(BROAD, none());
+    press(&mut model, &["esc"]);
     insta::assert_snapshot!(screen(&mut model), @r"
      coppice  shop  main ↑2  [Sessions]  Settings                                                                    ? help
 
@@ -162,7 +164,7 @@ fn without_any_agent_wide_and_narrow() {
 
 
     ────────────────────────────────────────────────────────────────────────────────────── no agent installed · M chooses ──
-     › Describe the next task, or / for commands
+     n  new task
      n new  T tour  , settings  q quit
     ");
     update(&mut model, Msg::Resize(SLIM));
@@ -185,7 +187,7 @@ fn without_any_agent_wide_and_narrow() {
 
 
     ────────────────────────────────────────────── no agent installed · M chooses ──
-     › Describe the next task, or / for commands
+     n  new task
      n new  T tour  , settings  q quit
     ");
 }
@@ -212,6 +214,27 @@ fn who_does_not_answer_says_what_helps() {
 }
 
 #[test]
+fn on_the_empty_screen_the_composer_has_the_keys() {
+    let mut model = empty(SLIM, some());
+    // Nothing of it is a shortcut.
+    write(&mut model, "mend the parser");
+    let shown = screen(&mut model);
+    assert!(shown.contains("── new task ──") && shown.contains(" › mend the parser"), "{shown}");
+    let requests = press(&mut model, &["enter"]);
+    assert!(matches!(requests.first(), Some(Request::Create { create, .. }) if create.prompt == "mend the parser"));
+    // The last session that goes leaves the empty screen.
+    let session = look::session(crate::api::session::Status::Ready);
+    let mut model = crate::tui::sample::model(SLIM, vec![session.clone()]);
+    assert_eq!(model.focus, Focus::Main);
+    update(&mut model, Msg::Reply(Reply::Gone(session.id)));
+    assert_eq!(model.focus, Focus::Composer);
+    // Whoever went back stays there.
+    press(&mut model, &["esc"]);
+    update(&mut model, Msg::Reply(Reply::Sessions(vec![])));
+    assert_eq!(model.focus, Focus::Main);
+}
+
+#[test]
 fn keys_choose_an_example() {
     for (keys, expected) in [
         (&["j", "enter"][..], 1),
@@ -222,6 +245,7 @@ fn keys_choose_an_example() {
         (&["f", "space", "h", "l"], 0),
     ] {
         let mut model = empty(SLIM, some());
+        press(&mut model, &["esc"]);
         press(&mut model, keys);
         assert_eq!(model.sessions.welcome.example, expected, "{keys:?}");
     }
@@ -230,7 +254,11 @@ fn keys_choose_an_example() {
 #[test]
 fn the_tour_starts_by_a_key() {
     let mut model = empty(SLIM, vec![]);
+    press(&mut model, &["esc"]);
     assert_eq!(press(&mut model, &["T"]), [Request::Demo]);
+    let mut model = empty(SLIM, vec![]);
+    write(&mut model, "/demo");
+    assert!(press(&mut model, &["enter"]).contains(&Request::Demo));
 }
 
 #[test]

@@ -26,16 +26,16 @@ fn an_empty_composer_says_what_it_is_for() {
         press(&mut model, &["n"]);
         let focused = shown(&model);
         match size.width {
-            120 => insta::assert_snapshot!(format!("{at_rest}\n\n{focused}"), @r"
+            120 => insta::assert_snapshot!(format!("{at_rest}\n\n{focused}"), @"
             ─────────────────────────────────────────────────────────────────────────── builder · claude/opus · high · unattended ──
-             › Describe the next task, or / for commands
+             n  new task
 
             ── new task ─────────────────────────────────────────────────────────────── builder · claude/opus · high · unattended ──
              › Describe the next task, or / for commands
             "),
             _ => insta::assert_snapshot!(format!("{at_rest}\n\n{focused}"), @r"
             ─────────────────────────────────── builder · claude/opus · high · unattended ──
-             › Describe the next task, or / for commands
+             n  new task
 
             ── new task ─────────────────────── builder · claude/opus · high · unattended ──
              › Describe the next task, or / for commands
@@ -61,9 +61,9 @@ fn a_prompt_to_a_session_that_works_is_queued() {
      › also cover the clock going backwards
     ");
     press(&mut model, &["enter"]);
-    insta::assert_snapshot!(shown(&model), @r"
-    ── to Rate limiter ────────────────────── sending… · demo · high · unattended ──
-     › Write to this session, or / for commands
+    insta::assert_snapshot!(shown(&model), @"
+    ───────────────────────────────────────── sending… · demo · high · unattended ──
+     i  write to this session
     ");
 }
 

@@ -85,8 +85,29 @@ fn a_prompt_waits_for_its_turn_or_interrupts() {
             ..SendPrompt::default()
         };
         assert_eq!(beyond_saving(press(&mut model, &[key])), [prompt(1, expected)]);
-        assert_eq!((text(&mut model).as_str(), model.focus), ("", Focus::Composer));
+        // Letters are shortcuts again, as after every prompt.
+        assert_eq!((text(&mut model).as_str(), model.focus), ("", Focus::Main));
     }
+}
+
+#[test]
+fn after_a_prompt_letters_are_shortcuts_and_the_screen_shows_it() {
+    let mut model = writing_to("reaaaaaa");
+    write(&mut model, "and test it");
+    let writing = sample::screen(&mut model);
+    assert!(writing.contains("── to Upgrade axum ──") && writing.contains(" › and test it"), "{writing}");
+    press(&mut model, &["enter"]);
+    let sent = sample::screen(&mut model);
+    assert!(sent.contains("\n i  write to this session\n") && !sent.contains(" › "), "{sent}");
+    assert!(!sent.contains("── to "), "{sent}");
+    // Nothing of it becomes a prompt.
+    let requests = press(&mut model, &["u", "x", "enter", "esc"]);
+    assert!(!requests.iter().any(|request| matches!(request, Request::Prompt { .. })), "{requests:?}");
+    // What is begun and left is seen, and is no text field either.
+    press(&mut model, &["i"]);
+    write(&mut model, "half a thought");
+    press(&mut model, &["esc"]);
+    assert!(sample::screen(&mut model).contains("\n i  write to this session · draft: half a thought\n"));
 }
 
 #[test]
@@ -117,7 +138,7 @@ fn what_is_pasted_is_sent_in_full() {
 fn a_refused_text_comes_back_in_front_of_what_was_written_since() {
     let mut model = writing_to("runaaaaa");
     write(&mut model, "first");
-    press(&mut model, &["enter"]);
+    press(&mut model, &["enter", "i"]);
     write(&mut model, "second");
     refuse(&mut model, 1);
     assert_eq!(text(&mut model), "first\nsecond");
@@ -189,15 +210,14 @@ fn commands_to_a_session_act_on_it() {
                 hooks: Default::default(),
                 unseen: Default::default(),
             },
-            Focus::Composer,
+            Focus::Main,
         ),
-        ("/undo 0", Request::Undo { session: session(), to: Some(0) }, Focus::Composer),
-        ("/undo redo", Request::Redo(session()), Focus::Composer),
+        ("/undo 0", Request::Undo { session: session(), to: Some(0) }, Focus::Main),
+        ("/undo redo", Request::Redo(session()), Focus::Main),
         ("/posture attended", posture("attended"), Focus::Composer),
         ("/plan", posture("plan"), Focus::Composer),
         ("/auto", posture("unattended"), Focus::Composer),
         ("/stop", Request::Stop(session()), Focus::Main),
-        ("/rebase", Request::Rebase(session()), Focus::Main),
         ("/restore", Request::ListRemoved, Focus::Main),
         ("/editor", Request::EditText { text: String::new() }, Focus::Composer),
     ] {

@@ -74,18 +74,24 @@ fn what_has_no_rule_is_decided_once_and_says_so() {
     ╭ Bash(rm -rf build && cargo build)                                                       demo · Work of abcd2345 · 5m
     │  in coppice/abcd2345/fix-the-parser · why: the rule asks (project rules: "bash": ask in permissions.json:4)
     │  y once   n no, with a word why   only once: no rule would cover this call and no other
-    ╰ 1 waiting · esc later
+    ╰ 1 waiting · y n decide, enter opens · esc later
     "#);
 }
 
 #[test]
-fn enter_allows_once_but_not_past_a_warning() {
-    let calm = Approval { warnings: vec![], ..bash() };
-    for (approval, sent) in [(calm, 1), (bash(), 0)] {
-        let session = waiting("abcd2345", vec![approval]);
-        let (_, requests) = opened(model(WIDE, vec![session]), "abcd2345", &["y", "enter"]);
-        assert_eq!(requests.len(), sent);
+fn enter_looks_closer_and_decides_nothing() {
+    let long = Approval { warnings: vec![], ..edit() };
+    let mut model = model(NARROW, vec![waiting("abcd2345", vec![long])]);
+    // From the list: the card, then the session behind it, then the rest of the call.
+    for opened in [View::Sessions, View::Session("abcd2345".into())] {
+        let requests = press(&mut model, &["enter"]);
+        assert!(!requests.iter().any(|request| matches!(request, Request::Decide { .. })), "{requests:?}");
+        assert_eq!((is_open(&model), &model.view), (true, &opened));
+        assert!(card(&mut model).contains("more lines, 0 above"), "{}", card(&mut model));
     }
+    assert_eq!(press(&mut model, &["enter"]), []);
+    assert!(card(&mut model).contains("more lines, 10 above"), "{}", card(&mut model));
+    assert!(card(&mut model).ends_with("y s a n d decide, enter opens · esc later"));
 }
 
 #[test]
@@ -97,7 +103,7 @@ fn the_card_is_the_one_of_the_sketch() {
     │  ⚠ destructive: rm -rf
     │  in coppice/abcd2345/fix-the-parser · why: the rule asks (project rules: "bash": ask in permissions.json:4)
     │  y once   s this session   a always, saves Bash(cargo build)   n no, with a word why   d never
-    ╰ 1 of 2 waiting · space next · esc later
+    ╰ 1 of 2 waiting · space next · y s a n d decide, enter opens · esc later
     "#);
     model.size = NARROW;
     insta::assert_snapshot!(card(&mut model), @r#"
@@ -107,7 +113,7 @@ fn the_card_is_the_one_of_the_sketch() {
     │  "bash": ask in permissions.json:4)
     │  y once   s this session   a always, saves Bash(cargo build)   n no, with a
     │  word why   d never
-    ╰ 1 of 2 waiting · space next · esc later
+    ╰ 1 of 2 waiting · space next · y s a n d decide, enter opens · esc later
     "#);
 }
 
@@ -134,7 +140,7 @@ fn a_long_preview_scrolls_and_a_refusal_has_words() {
     │  class)
     │  y once   s this session   a always, saves Edit(src/**)   n no, with a word
     │  why   d never
-    ╰ 1 waiting · esc later
+    ╰ 1 waiting · y s a n d decide, enter opens · esc later
     ");
     press(&mut model, &["G", "n"]);
     write(&mut model, "read it once in new()");
@@ -245,7 +251,7 @@ fn a_childs_request_is_decided_at_the_child() {
     │  ⚠ destructive: rm -rf
     │  in coppice/abcd2345/fix-the-parser · why: the rule asks (project rules: "bash": ask in permissions.json:4)
     │  y once   s this session   a always, saves Bash(cargo build)   n no, with a word why   d never
-    ╰ 1 waiting · esc later
+    ╰ 1 waiting · y s a n d decide, enter opens · esc later
     "#);
 }
 

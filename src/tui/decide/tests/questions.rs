@@ -362,9 +362,65 @@ fn r121_the_decision_about_a_plan_shows_the_plan_and_its_title() {
     │    2  [L] Later: keep the plan and end the turn
     │    3  [K] Keep planning
     │    4  write an answer…
-    ╰ enter sends · tab writes an answer · q to the list, answers are kept
+    ╰ A, L, K decide · enter sends · tab writes an answer · q to the list
     ");
-    assert_eq!(press(&mut model, &["K", "enter"]), answered(&["[K] Keep planning"]));
+    assert_eq!(press(&mut model, &["K"]), answered(&["[K] Keep planning"]));
+}
+
+#[test]
+fn the_letters_of_a_plan_decide_it_and_no_earlier_than_they_are_seen() {
+    let options = [
+        "[A] Approve and accept edits",
+        "[M] Approve and keep asking",
+        "[L] Later: keep the plan and end the turn",
+        "[K] Keep planning",
+        "[X] Stop: do not keep the plan",
+    ];
+    let plan = || Question { purpose: Some("planner_plan_decision".into()), ..question("What now?", &options) };
+    for (key, expected) in [
+        ("A", Some(0)),
+        ("a", Some(0)),
+        ("m", Some(1)),
+        ("L", Some(2)),
+        ("K", Some(3)),
+        ("x", Some(4)),
+        // They move.
+        ("k", None),
+        ("l", None),
+        ("z", None),
+    ] {
+        let expected = expected.map(|option: usize| answered(&[options[option]])).unwrap_or_default();
+        check(vec![plan()], &[key], &expected);
+    }
+    let (mut model, _) = opened(model(WIDE, vec![asking(vec![plan()])]), "abcd2345", &["a"]);
+    assert!(
+        card(&mut model).contains("╰ A, M, L, K, X decide · enter sends · tab writes an answer"),
+        "{}",
+        card(&mut model)
+    );
+    press(&mut model, &["esc"]);
+    model.patience = 300;
+    let requests = press(&mut model, &["a", "A", "enter"]);
+    assert!(!requests.iter().any(|request| matches!(request, Request::Answer { .. })), "{requests:?}");
+    assert!(card(&mut model).ends_with("╰ …"), "{}", card(&mut model));
+    model.now += 300;
+    assert_eq!(press(&mut model, &["A"]), answered(&[options[0]]));
+    // Any other question only moves to the option.
+    let lettered = question("Which one?", &["[A] one", "[B] two"]);
+    check(vec![lettered], &["b"], &[]);
+}
+
+#[test]
+fn ctrl_c_is_offered_where_it_ends_a_turn() {
+    let held = Question { call: Some("c1".into()), ..library() };
+    for (asked, is_offered, expected) in
+        [(held, true, vec![Request::Stop("abcd2345".into())]), (library(), false, Vec::new())]
+    {
+        let (mut model, _) = opened(model(WIDE, vec![asking(vec![asked])]), "abcd2345", &["a"]);
+        let shown = screen(&mut model);
+        assert_eq!(shown.contains("⌃C end the turn"), is_offered, "{shown}");
+        assert_eq!(press(&mut model, &["ctrl+c"]), expected);
+    }
 }
 
 #[test]
@@ -406,7 +462,7 @@ fn a_planners_plan_comes_from_beside_the_question() {
     │    3  Revise plan
     │    4  Stop
     │    5  write an answer…
-    ╰ enter sends · tab writes an answer · q to the list, answers are kept
+    ╰ enter sends · tab writes an answer · q to the list
     ");
     check_plan_words(&mut model);
 }

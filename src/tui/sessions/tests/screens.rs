@@ -69,12 +69,12 @@ fn a_day_wide() {
      READY                                                      │
      ✓ Upgrade axum            +12 −4 gemini   merge?         5m│
      INTERRUPTED                                                │
-     ‖ API docs                +12 −4 gemini   r resumes      8m│
+     ‖ API docs                +12 −4 gemini   R resumes      8m│
                                                                 │
                                                                 │
                                                                 │
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-     › Describe the next task, or / for commands
+     n  new task
      ⏎ decide  n new  a answer  d diff  s stop  f filter  Space next that needs you  t tree  z merged too  sandbox enforced
     ");
 }
@@ -93,7 +93,7 @@ fn a_day_narrow() {
        ▏ crashed
        ▏ the backend exited before it answered
        ▏ hint: `coppice resume abcd2345` goes on
-       ▏ r goes on
+       ▏ R goes on
      ⚑ Split the config room         +12 −4 codex    2 conflicts          $0.42   7m
      RUNNING
      ● Rate limiter  (engineer)      +12 −4 gemini   running              $0.42   2m
@@ -102,8 +102,8 @@ fn a_day_narrow() {
      READY
      ✓ Upgrade axum  (engineer)      +12 −4 gemini   merge?               $0.42   5m
     ────────────────────────────────────────────────────────────────────────────────
-     › Describe the next task, or / for commands
-     ⏎ open  n new  r resume  d diff  f filter                     sandbox enforced
+     n  new task
+     ⏎ open  n new  R resume  d diff  f filter                     sandbox enforced
     ");
 }
 
@@ -130,7 +130,7 @@ fn a_waiting_child_wide() {
                                                                 │
                                                                 │
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-     › Describe the next task, or / for commands
+     n  new task
      ⏎ decide  n new  y approve  d diff  m merge  f filter  Space next that needs you  t tree              sandbox enforced
     ");
 }
@@ -158,7 +158,7 @@ fn a_waiting_child_narrow() {
 
 
     ────────────────────────────────────────────────────────────────────────────────
-     › Describe the next task, or / for commands
+     n  new task
      ⏎ decide  n new  y approve  d diff  m merge  f filter         sandbox enforced
     ");
 }
@@ -185,7 +185,7 @@ fn a_question_is_read_without_going_in() {
                                                                 │
                                                                 │
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-     › Describe the next task, or / for commands
+     n  new task
      ⏎ decide  n new  a answer  d diff  s stop  f filter  Space next that needs you  t tree  z merged too  sandbox enforced
     ");
 }
@@ -207,7 +207,7 @@ fn a_failure_says_what_helps() {
                                                                 │   log in
                                                                 │   codex is not logged in
                                                                 │   hint: run `codex login`, then `coppice resume abcd2345`
-                                                                │   L logs in · r goes on
+                                                                │   L logs in · R goes on
                                                                 │
                                                                 │
                                                                 │
@@ -218,8 +218,8 @@ fn a_failure_says_what_helps() {
                                                                 │
                                                                 │
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-     › Describe the next task, or / for commands
-     ⏎ open  n new  L log in  r resume  d diff  f filter  Space next that needs you  i write  t tree       sandbox enforced
+     n  new task
+     ⏎ open  n new  L log in  R resume  d diff  f filter  Space next that needs you  i write  t tree       sandbox enforced
     ");
 }
 
@@ -246,7 +246,7 @@ fn a_limit_says_until_when_and_who_could_go_on() {
                                                                 │   the limit ends in 2h
                                                                 │   hint: wait until the limit resets, then run `coppice
                                                                 │   resume`
-                                                                │   B continues on codex · r goes on
+                                                                │   B continues on codex · R goes on
                                                                 │
                                                                 │
                                                                 │
@@ -255,8 +255,8 @@ fn a_limit_says_until_when_and_who_could_go_on() {
                                                                 │
                                                                 │
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────── claude ──
-     › Describe the next task, or / for commands
-     ⏎ open  n new  B continue on codex  r resume  d diff  f filter  Space next that needs you  i write    sandbox enforced
+     n  new task
+     ⏎ open  n new  B continue on codex  R resume  d diff  f filter  Space next that needs you  i write    sandbox enforced
     ");
 }
 
@@ -282,7 +282,7 @@ fn a_conflict_says_where_it_is_and_how_it_ends() {
                                                                 │
                                                                 │
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-     › Describe the next task, or / for commands
+     n  new task
      ⏎ open  n new  d diff  m merge  f filter  Space next that needs you  t tree  z merged too  , settings sandbox enforced
     ");
 }
@@ -311,7 +311,7 @@ fn a_filter_wide() {
                                                                 │
                                                                 │
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-     › Describe the next task, or / for commands
+     n  new task
      ⏎ keep  Esc clear                                                                                     sandbox enforced
     ");
 }
@@ -340,7 +340,7 @@ fn a_filter_that_finds_nothing_narrow() {
 
 
     ────────────────────────────────────────────────────────────────────────────────
-     › Describe the next task, or / for commands
+     n  new task
      ⏎ keep  Esc clear
     ");
 }
@@ -369,7 +369,7 @@ fn a_lost_daemon_wide_and_narrow() {
      ◌ Upgrade sqlx  (engineer)             codex    1st in line          $0.42   4m
      READY
     ────────────────────────────────────────────────────────────────────────────────
-     › Describe the next task, or / for commands
+     n  new task
      ⏎ decide  n new  a answer  d diff  s stop  f filter           sandbox enforced
     ");
     update(&mut model, Msg::Resize(BROAD));
