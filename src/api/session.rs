@@ -13,6 +13,9 @@ pub struct Session {
     pub status: Status,
     /// What has to happen before the session goes on; absent when nothing waits.
     pub waiting_for: Option<WaitingFor>,
+    /// How many things a person has to decide or look after here: as many as the inbox lists of this session.
+    #[serde(default)]
+    pub needs: u32,
     /// What can be done with the session in this state, as command names.
     pub next: Vec<String>,
     pub backend: String,

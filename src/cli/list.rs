@@ -153,7 +153,7 @@ fn row(branch: &Branch<'_>, now: i64, scope: Scope) -> Vec<Line> {
     };
     vec![
         Line::new().plain("  ".repeat(depth)).strong(&session.id),
-        status::word(session.status),
+        status::word(status::shown(session)),
         project,
         Line::new().plain(cut(&status::title(session), TITLE)),
         Line::new().dim(status::engine(&session.backend, session.model.as_deref())),

@@ -14,7 +14,7 @@ pub(super) async fn run(context: &mut Context) -> Result<Exit, Failure> {
     let cwd = Some(context.cwd()?);
     let mut sessions = fetch(&client, ListSessions { cwd, ..ListSessions::default() }).await?;
     // A child is its parent's business until it waits for a person.
-    sessions.retain(|session| session.parent.is_none() || urgency(session.status) == Urgency::Blocked);
+    sessions.retain(|session| session.parent.is_none() || session.needs > 0);
     let query = BackendQuery { detail: Detail::Programs, ..context.backends()? };
     let trouble = no_backend(&client.models(&query).await?.items);
     if let Some(error) = trouble.clone().filter(|_| sessions.is_empty()) {
@@ -40,20 +40,20 @@ fn no_backend(backends: &[Backend]) -> Option<Error> {
 }
 
 fn lines(sessions: &[Session], now: i64) -> Vec<Line> {
-    let group = |title: &str, wanted: &[Urgency]| {
-        let rows: Vec<_> = sessions
-            .iter()
-            .filter(|session| wanted.contains(&urgency(session.status)))
-            .map(|session| row(session, now))
-            .collect();
+    let group = |title: &str, wanted: fn(&Session) -> bool| {
+        let rows: Vec<_> = sessions.iter().filter(|session| wanted(session)).map(|session| row(session, now)).collect();
         match rows.as_slice() {
             [] => Vec::new(),
             _ => [Line::new().strong(title)].into_iter().chain(table(&rows)).chain([Line::new()]).collect(),
         }
     };
-    let mut lines = group("needs you", &[Urgency::Blocked, Urgency::Stopped]);
-    lines.extend(group("working", &[Urgency::Busy]));
-    lines.extend(group("ready for review", &[Urgency::Reviewable]));
+    fn stands(session: &Session, wanted: Urgency) -> bool {
+        session.needs == 0 && urgency(session.status) == wanted
+    }
+    let mut lines = group("needs you", |session| session.needs > 0);
+    lines.extend(group("interrupted", |session| stands(session, Urgency::Stopped)));
+    lines.extend(group("working", |session| stands(session, Urgency::Busy)));
+    lines.extend(group("ready for review", |session| stands(session, Urgency::Reviewable)));
     if lines.is_empty() {
         let resting = match sessions.len() {
             0 => "no sessions in this repository".to_owned(),
@@ -68,7 +68,7 @@ fn lines(sessions: &[Session], now: i64) -> Vec<Line> {
 fn row(session: &Session, now: i64) -> Vec<Line> {
     vec![
         Line::new().plain(format!("  {}", session.id)),
-        status::word(session.status),
+        status::word(status::shown(session)),
         Line::new().plain(cut(&status::title(session), 44)),
         status::marks(session),
         status::changes(session.changes),
@@ -79,7 +79,7 @@ fn row(session: &Session, now: i64) -> Vec<Line> {
 
 /// Three commands to go on with, the most useful first.
 fn next_steps(sessions: &[Session]) -> Vec<Vec<Line>> {
-    let blocked = sessions.iter().any(|session| urgency(session.status) == Urgency::Blocked);
+    let blocked = sessions.iter().any(|session| session.needs > 0);
     let first = sessions.first().map(|session| session.id.as_str());
     let steps = match (blocked, first) {
         (true, Some(id)) => [

@@ -120,8 +120,8 @@ pub(super) fn lines(session: &Session, turns: &[Turn], kin: &Kin, now: i64) -> V
 fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
     let need = status::need(session);
     let standing = match need.as_str() {
-        "" => status::word(session.status),
-        need => status::word(session.status).plain(format!(", {need}")),
+        "" => status::word(status::shown(session)),
+        need => status::word(status::shown(session)).plain(format!(", {need}")),
     };
     let turns = match session.queued {
         0 => session.turns.to_string(),

@@ -23,6 +23,10 @@ pub(super) fn session(shared: &Shared, record: &Record) -> Session {
         title: body.title.clone(),
         status: record.status,
         waiting_for: waiting_for(record),
+        needs: match record.removed_at {
+            Some(_) => 0,
+            None => u32::try_from(inbox_items(record).len()).unwrap_or(u32::MAX),
+        },
         next: next_names(record),
         backend: body.backend.clone(),
         model: body.model.clone(),

@@ -22,6 +22,10 @@ pub(crate) fn session(status: Status) -> Session {
             Status::Asking => Some(WaitingFor::Answer),
             _ => None,
         },
+        needs: match status {
+            Status::Approval | Status::Asking | Status::Failed | Status::Conflict => 1,
+            _ => 0,
+        },
         next: vec!["diff".into(), "merge".into()],
         backend: "demo".into(),
         model: None,

@@ -18,6 +18,15 @@ pub(crate) fn word(status: Status) -> Line {
     Line::toned(tone(status), status.as_str())
 }
 
+/// The status as people read it: what waits for their decision says so, also after its turn was interrupted.
+pub(crate) fn shown(session: &Session) -> Status {
+    match session.waiting_for.filter(|_| session.needs > 0) {
+        Some(WaitingFor::Approval) => Status::Approval,
+        Some(WaitingFor::Answer) => Status::Asking,
+        Some(WaitingFor::Children) | None => session.status,
+    }
+}
+
 /// Which signs a terminal can show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Signs {

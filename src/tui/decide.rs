@@ -24,6 +24,7 @@ use super::msg::Request;
 use super::typeahead::TypeaheadGuard;
 use super::{notice, sessions};
 use crate::api::request::{AllowScope, Decide, DenyScope};
+use crate::api::session::Session;
 use ask::Ask;
 use card::{Card, Keys};
 use flow::{close, settled, show, waiting, waiting_at};
@@ -301,7 +302,11 @@ fn sheet(model: &Model, state: &State) -> Sheet {
             Some(approval) => {
                 let all = waiting(model);
                 let at = all.iter().position(|need| *need == state.need).unwrap_or(0);
-                let place = (at + 1, all.len());
+                // The first line counts what stopped too.
+                let decided_here = |session: &&Session| session.waiting_for.is_some();
+                let stopped = model.world.sessions.values().filter(|session| !decided_here(session));
+                let stopped: usize = stopped.map(|session| session.needs as usize).sum();
+                let place = (at + 1, all.len() + stopped);
                 let keys = if is_ready { Keys::Count } else { Keys::Soon };
                 Card { approval, body, session, keymap, place, now, scroll, words: words.as_ref(), keys }.sheet()
             }

@@ -14,7 +14,7 @@ use super::model::{Model, View};
 use super::msg::Request;
 use super::world::World;
 use super::{decide, notice, welcome};
-use crate::api::session::{Session, WaitingFor};
+use crate::api::session::WaitingFor;
 
 mod order;
 mod pane;
@@ -25,7 +25,6 @@ mod sift;
 mod tests;
 mod words;
 
-pub(crate) use order::needs_itself;
 pub(crate) use pane::{Hit, hit, prepare, scroll_list, scroll_preview, view};
 pub(crate) use words::changes;
 
@@ -309,7 +308,7 @@ fn depth_at(model: &Model, index: usize) -> usize {
     }
 }
 
-/// How many sessions wait for the person.
+/// How many things wait for the person: as many as the inbox lists of this repository.
 pub(crate) fn waiting(world: &World) -> usize {
-    world.sessions.values().filter(|session: &&Session| needs_itself(session, &world.sessions)).count()
+    world.sessions.values().map(|session| session.needs as usize).sum()
 }

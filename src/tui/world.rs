@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::api::agent::{AgentFile, SkillFile};
 use crate::api::event::{Block, Event, Live, Payload};
 use crate::api::project::{Backend, ConfigValue};
-use crate::api::session::{Session, Status, WaitingFor};
+use crate::api::session::{Session, WaitingFor};
 use crate::look::line::{cut, one_line};
 
 /// The last words of an agent are this long in a row.
@@ -159,8 +159,7 @@ impl World {
 
     /// Whether a session waits for the person.
     pub(crate) fn needs_you(session: &Session) -> bool {
-        matches!(session.waiting_for, Some(WaitingFor::Approval | WaitingFor::Answer))
-            || matches!(session.status, Status::Failed | Status::Conflict | Status::Approval | Status::Asking)
+        session.needs > 0 || matches!(session.waiting_for, Some(WaitingFor::Approval | WaitingFor::Answer))
     }
 
     /// Takes from the last facts of a session that works what it does, where nobody has seen that begin.
@@ -323,6 +322,7 @@ mod tests {
     }
 
     fn known(world: &World) -> Vec<(&str, i64)> {
+    use crate::api::session::Status;
         world.sessions.iter().map(|(id, session)| (id.as_str(), session.updated_at)).collect()
     }
 

@@ -157,6 +157,25 @@ fn where_there_is_no_session_what_is_typed_is_a_task() {
 }
 
 #[test]
+fn what_needs_a_person_is_counted_the_same_everywhere() {
+    let env = world();
+    env.create(&steps(&["Ask to build".to_owned(), crate::script::ask_to_run("touch built.txt")]));
+    env.create(&steps(&["Ask for a port".to_owned(), ask("Which port?", &["80", "8080"])]));
+    let failed = env.create(&steps(&["Fail".to_owned(), crate::script::fail("no more today")]));
+    env.wait_for(&failed, "failed");
+    let mut face = face(&env);
+    face.shows("3 need you");
+    let inbox: serde_json::Value = serde_json::from_str(&env.coppice(&["inbox", "--json"]).stdout()).unwrap();
+    assert_eq!(inbox.as_array().map(Vec::len), Some(3), "{inbox}");
+    face.types(" ");
+    face.types(ENTER);
+    face.shows(" of 3 waiting");
+    face.types(ESCAPE);
+    face.shows("n new");
+    leave(face);
+}
+
+#[test]
 fn the_terminal_is_given_back_on_every_way_out() {
     let env = world();
     assert!(leave(face(&env)).contains(RESTORED));

@@ -18,7 +18,9 @@ fn waiting(id: &str, approvals: Vec<Approval>) -> Session {
         requested_at: sample::NOW - 300_000 + 1_000 * place as i64,
         ..approval
     });
-    Session { id: id.into(), title: format!("Work of {id}"), approvals: approvals.collect(), ..sample::approval() }
+    let approvals: Vec<_> = approvals.collect();
+    let needs = u32::try_from(approvals.len()).unwrap();
+    Session { id: id.into(), title: format!("Work of {id}"), needs, approvals, ..sample::approval() }
 }
 
 /// A face that looks at one session of these, and the keys that were pressed there.

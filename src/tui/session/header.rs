@@ -126,8 +126,8 @@ fn state(model: &Model, session: &Session) -> Line {
         need if need.is_empty() => String::new(),
         need => format!(": {}", cut(&need, REASON)),
     };
-    let glyph = model.signs.glyph(session.status);
-    Line::toned(status::tone(session.status), format!("{glyph} {}", session.status.as_str()))
+    let shown = status::shown(session);
+    Line::toned(status::tone(shown), format!("{} {}", model.signs.glyph(shown), shown.as_str()))
         .plain(format!("{done}{why}"))
         .dim(format!(" {since}"))
 }

@@ -36,10 +36,15 @@ impl Group {
             return Group::NeedsYou;
         }
         match session.status {
-            Status::Approval | Status::Asking | Status::Failed | Status::Conflict => Group::NeedsYou,
-            Status::Queued | Status::Preparing | Status::Running | Status::Integrating => Group::Running,
+            Status::Queued
+            | Status::Preparing
+            | Status::Running
+            | Status::Integrating
+            | Status::Approval
+            | Status::Asking => Group::Running,
             Status::Ready => Group::Ready,
-            Status::Interrupted => Group::Interrupted,
+            // Whoever delegated to it was told that it failed, and decides.
+            Status::Interrupted | Status::Failed | Status::Conflict => Group::Interrupted,
             Status::Draft => Group::Drafts,
             Status::Merged | Status::Archived => Group::Resting,
         }
@@ -109,7 +114,11 @@ pub(crate) fn rows(sessions: &BTreeMap<String, Session>, choice: &Choice) -> Vec
     let forest = Forest::of(sessions, choice);
     let mut trees: Vec<(Group, &Session)> =
         forest.roots.iter().map(|root| (forest.group(root), *root)).filter(|(group, _)| choice.shows(*group)).collect();
-    trees.sort_by_key(|(group, root)| (*group, rank(root)));
+    let goes_on = |session: &Session| matches!(session.waiting_for, Some(WaitingFor::Approval | WaitingFor::Answer));
+    trees.sort_by_key(|(group, root)| {
+        // Where nobody's agent goes on when somebody answers, the tree stands below those where one does.
+        (*group, *group == Group::NeedsYou && !forest.any(root, &goes_on), rank(root))
+    });
     let mut rows = Vec::new();
     let mut last = None;
     for (group, root) in trees {
@@ -132,24 +141,9 @@ pub(crate) fn needs(sessions: &BTreeMap<String, Session>) -> Vec<&str> {
         Row::Heading(_) => None,
         Row::Session(place) => sessions.get(&place.id),
     });
-    let mut needs: Vec<_> = ids.filter(|session| needs_itself(session, sessions)).collect();
+    let mut needs: Vec<_> = ids.filter(|session| session.needs > 0).collect();
     needs.sort_by_key(|session| !matches!(session.waiting_for, Some(WaitingFor::Approval | WaitingFor::Answer)));
     needs.into_iter().map(|session| session.id.as_str()).collect()
-}
-
-/// Whether the session waits for the person, and not only one of its children.
-pub(crate) fn needs_itself(session: &Session, sessions: &BTreeMap<String, Session>) -> bool {
-    let is_elsewhere = |child: &Option<String>| child.as_ref().is_some_and(|child| sessions.contains_key(child));
-    let mirrors = match session.waiting_for {
-        Some(WaitingFor::Approval) => {
-            !session.approvals.is_empty() && session.approvals.iter().all(|approval| is_elsewhere(&approval.session))
-        }
-        Some(WaitingFor::Answer) => {
-            !session.questions.is_empty() && session.questions.iter().all(|question| is_elsewhere(&question.session))
-        }
-        Some(WaitingFor::Children) | None => false,
-    };
-    World::needs_you(session) && !mirrors
 }
 
 /// Whether nothing more is expected of a session.

@@ -80,7 +80,8 @@ fn head(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
     let engine = [Some(status::engine(&session.backend, session.model.as_deref())), session.reasoning.clone()];
     let engine = one_line(&engine.into_iter().flatten().collect::<Vec<_>>().join(" · "));
     let engine = Line::new().dim(engine);
-    let title = Line::toned(status::tone(session.status), model.signs.glyph(session.status))
+    let shown = status::shown(session);
+    let title = Line::toned(status::tone(shown), model.signs.glyph(shown))
         .plain(" ")
         .strong(one_line(&session.title))
         .fit(columns.saturating_sub(engine.width() + 2).max(columns / 2));

@@ -59,7 +59,7 @@ pub(crate) fn row(model: &Model, session: &Session, place: &Place, columns: Colu
     let head = Line::new()
         .plain(" ")
         .dim(guide(&place.branches, model.signs))
-        .with(status::tone(session.status), model.signs.glyph(session.status))
+        .with(status::tone(status::shown(session)), model.signs.glyph(status::shown(session)))
         .plain(" ");
     let left = columns.width.saturating_sub(columns.right());
     let head = padded(head.then(name(model, session, place, left)), left);

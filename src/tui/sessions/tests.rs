@@ -267,6 +267,41 @@ fn space_goes_to_who_really_waits_from_anywhere() {
 }
 
 #[test]
+fn what_needs_a_person_is_counted_as_the_inbox_does() {
+    let interrupted = Session {
+        waiting_for: Some(WaitingFor::Approval),
+        approvals: vec![look::push(), look::push()],
+        needs: 2,
+        ..named("expired", Status::Interrupted)
+    };
+    // Whoever delegated was told that this one failed.
+    let told = Session { needs: 0, ..named("kid12", Status::Failed) };
+    let mut all = family(Status::Running);
+    all[3] = Session { parent: Some("root1".into()), ..told };
+    all.extend([interrupted, named("confl", Status::Conflict), named("intrr", Status::Interrupted)]);
+    let mut model = model(WIDE, all);
+    assert_eq!(listed(&model), "NEEDS YOU exp con RUNNING oth roo +kid +-low -kid INTERRUPTED int");
+    press(&mut model, &["space", "enter"]);
+    let shown = screen(&mut model);
+    assert!(shown.contains("3 need you") && shown.contains("1 of 3 waiting"), "{shown}");
+    // A call that waits says so, also when its turn was interrupted.
+    press(&mut model, &["esc", "l"]);
+    let shown = screen(&mut model);
+    assert!(shown.contains("◆ approval: 2 approvals wait") && !shown.contains("‖ interrupted"), "{shown}");
+}
+
+#[test]
+fn a_tree_in_which_only_a_child_stopped_stands_below_what_waits_and_says_why() {
+    let answered = Session { changes: Default::default(), ..named("root1", Status::Ready) };
+    let failed = Session { parent: Some("root1".into()), ..named("kid11", Status::Failed) };
+    let waits = Session { created_at: look::NOW - 90_000_000, ..Session { id: "waits".into(), ..look::approval() } };
+    let mut model = model(WIDE, vec![answered, failed, waits]);
+    assert_eq!(listed(&model), "NEEDS YOU wai roo -kid");
+    let shown = screen(&mut model);
+    assert!(shown.contains("child needs") && !shown.contains("answered"), "{shown}");
+}
+
+#[test]
 fn r116_tab_moves_between_tabs_in_the_list() {
     let mut model = model(WIDE, sessions());
     model.view = View::Settings;
@@ -431,8 +466,8 @@ fn what_blocks_an_agent_comes_before_what_failed() {
     let waits = Session { id: "wants".into(), created_at: 0, ..look::approval() };
     all.push(waits);
     let mut model = model(WIDE, all);
-    // The failed one stands above it, in a family that is younger.
-    assert_eq!(listed(&model), "NEEDS YOU roo +kid +-low -kid wan RUNNING oth");
+    // The failed one stands below it, although its family is younger.
+    assert_eq!(listed(&model), "NEEDS YOU wan roo +kid +-low -kid RUNNING oth");
     press(&mut model, &["G", "space"]);
     assert_eq!(selected(&model), "wan");
     press(&mut model, &["space"]);

@@ -27,6 +27,7 @@ pub(crate) fn doing(model: &Model, session: &Session) -> Line {
         Status::Integrating => Line::new().plain("integrating"),
         Status::Ready if session.uncommitted.is_some() => Line::toned(Tone::Bad, "not committed"),
         Status::Ready if session.changes.files > 0 => Line::new().plain("merge?"),
+        Status::Ready if has_needy_child(model, session) => Line::new().plain("child needs you"),
         Status::Ready => Line::new().dim("answered"),
         Status::Failed => Line::toned(Tone::Bad, failed(session.last_error.as_ref(), model.now)),
         Status::Interrupted => {
@@ -36,6 +37,11 @@ pub(crate) fn doing(model: &Model, session: &Session) -> Line {
         Status::Conflict => Line::toned(Tone::Bad, count(session.conflicts.len(), "conflict")),
         Status::Draft | Status::Merged | Status::Archived => Line::new().dim(session.status.as_str()),
     }
+}
+
+fn has_needy_child(model: &Model, session: &Session) -> bool {
+    let mut sessions = model.world.sessions.values();
+    sessions.any(|child| child.needs > 0 && child.parent.as_deref() == Some(&session.id))
 }
 
 /// `+12 −4`, or nothing when nothing changed.
