@@ -15,7 +15,9 @@ pub(super) fn row(model: &Model, parent: &Session, child: &Delegation) -> Line {
     let tools = activity.map(|activity| activity.tools as usize).filter(|tools| *tools > 0);
     let name = format!("@{}", one_line(&child.agent));
     let label = one_line(&child.label);
-    let head = |tone, glyph: &str| Line::toned(tone, format!("{glyph} ")).strong(name.clone());
+    let is_read_only = model.world.sessions.get(&*child.child).is_some_and(|session| model.world.is_read_only(session));
+    let access = if is_read_only { " read-only" } else { "" };
+    let head = |tone, glyph: &str| Line::toned(tone, format!("{glyph} ")).strong(name.clone()).dim(access);
     let ended = |tone, glyph: &str| {
         let tools = tools.map(|tools| format!(" ({})", count(tools, "tool"))).unwrap_or_default();
         head(tone, glyph).dim(tools).plain(format!("  {label}"))

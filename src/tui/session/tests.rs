@@ -5,6 +5,7 @@ use ratatui::backend::TestBackend;
 use serde_json::json;
 
 use super::*;
+use crate::api::agent::AgentFile;
 use crate::api::error::{Error, ErrorKind};
 use crate::api::event::{Event, Live, Payload, PlanEntry, PromptAuthor};
 use crate::api::handoff::{Handoff, HandoffStatus, PendingPermission};
@@ -245,6 +246,30 @@ fn r117_only_a_complete_result_is_reused() {
         assert_eq!(reused(&mut model), expected, "{status:?}");
         press(&mut model, &["r"]);
     }
+}
+
+#[test]
+fn a_child_that_can_only_read_is_shown_as_that() {
+    let mut model = shown_at(NARROW, vec![event(PARENT, 1, handoff(HandoffStatus::Running))]);
+    let everywhere = |model: &mut Model| {
+        model.view = View::Session(PARENT.into());
+        let row = main(model);
+        model.view = View::Session(CHILD.into());
+        let header = screen(model).lines().nth(1).unwrap_or_default().to_owned();
+        model.view = View::Sessions;
+        [row, header, screen(model)].map(|text| text.contains("read-only"))
+    };
+    assert_eq!(everywhere(&mut model), [false; 3]);
+    let agent = model.world.sessions[CHILD].agent.clone().unwrap();
+    model.world.agents =
+        vec![AgentFile { id: agent, mode: Some("subagent".into()), read_only: true, ..AgentFile::default() }];
+    assert_eq!(everywhere(&mut model), [true; 3]);
+    // So is one whose tools were narrowed to those that change nothing.
+    model.world.agents.clear();
+    if let Some(child) = model.world.sessions.get_mut(CHILD) {
+        child.profile = "readonly".into();
+    }
+    assert_eq!(everywhere(&mut model), [true; 3]);
 }
 
 #[test]

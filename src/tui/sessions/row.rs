@@ -85,7 +85,10 @@ fn name(model: &Model, session: &Session, place: &Place, left: usize) -> Line {
     let room = if shown { room - changes.width() - 2 } else { room };
     let title = one_line(&session.title);
     let usual = model.world.text_setting("default.agent").unwrap_or(USUAL);
-    let agent = session.agent.as_deref().map(|agent| format!("  ({})", one_line(agent))).unwrap_or_default();
+    let agent = session.agent.as_deref().map(one_line);
+    let named = |access: &str| agent.as_ref().map(|agent| format!("  ({agent}{access})")).unwrap_or_default();
+    let access = if model.world.is_read_only(session) { ", read-only" } else { "" };
+    let agent = Some(named(access)).filter(|text| columns_of(text) + TITLE <= room).unwrap_or_else(|| named(""));
     let mut rest = match (&session.parent, &session.agent) {
         (Some(_), Some(_)) => agent,
         // The title of one's own task says more than who works on it.
