@@ -52,6 +52,8 @@ pub(crate) enum Msg {
     },
     /// The daemon that was silent answers again.
     Answers,
+    /// Somebody wrote the user's settings.
+    SettingsChanged,
     Reply(Reply),
 }
 

@@ -247,6 +247,7 @@ impl Shell {
             | Msg::Time(_)
             | Msg::Silent { .. }
             | Msg::Answers
+            | Msg::SettingsChanged
             | Msg::Fact(_)
             | Msg::Live(_) => {}
         }
@@ -272,11 +273,10 @@ impl Shell {
             Dirty::Stream => self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME),
         };
         if is_due {
-            self.screen.draw(&mut self.model)?;
             let mut waits_anew = typeahead::is_undrawn(&self.model);
+            self.screen.draw(&mut self.model)?;
             self.drawn = Some(Instant::now());
             self.dirty = Dirty::No;
-            self.unready = typeahead::ready_at(&self.model).is_some_and(|ready| ready > self.model.now);
             // What waited while the dialog was drawn was typed before anybody saw it, however long that took.
             while typeahead::is_waiting(&self.model)
                 && let Some(Some(input)) = self.keys.next().now_or_never()
@@ -288,6 +288,7 @@ impl Shell {
                 self.model.now = now();
                 typeahead::restart(&mut self.model);
             }
+            self.unready = typeahead::ready_at(&self.model).is_some_and(|ready| ready > self.model.now);
         }
         Ok(())
     }

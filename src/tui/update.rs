@@ -75,6 +75,7 @@ pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
             }
             Vec::new()
         }
+        Msg::SettingsChanged => look_again(model),
         Msg::Reply(reply) => replied(model, reply),
     }
 }

@@ -157,6 +157,16 @@ fn where_there_is_no_session_what_is_typed_is_a_task() {
 }
 
 #[test]
+fn an_open_interface_follows_the_configured_model() {
+    let env = world();
+    let mut face = face(&env);
+    face.shows("builder · demo · edits");
+    env.coppice(&["config", "set", "default.model", "demo/scripted-small"]).succeeds();
+    face.shows("builder · demo/scripted-small · edits");
+    leave(face);
+}
+
+#[test]
 fn what_needs_a_person_is_counted_the_same_everywhere() {
     let env = world();
     env.create(&steps(&["Ask to build".to_owned(), crate::script::ask_to_run("touch built.txt")]));
