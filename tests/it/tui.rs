@@ -167,6 +167,16 @@ fn an_open_interface_follows_the_configured_model() {
 }
 
 #[test]
+fn a_clipboard_that_cannot_be_read_is_told() {
+    let env = world();
+    let mut face = face(&env);
+    face.types("\x16");
+    face.shows("the clipboard of this machine cannot be read");
+    face.shows("paste the path of an image file");
+    leave(face);
+}
+
+#[test]
 fn what_needs_a_person_is_counted_the_same_everywhere() {
     let env = world();
     env.create(&steps(&["Ask to build".to_owned(), crate::script::ask_to_run("touch built.txt")]));
