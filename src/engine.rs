@@ -239,8 +239,7 @@ impl Engine {
     }
 
     pub async fn undo(&self, id: &str, request: Undo) -> Result<Session, Error> {
-        self.tell(self.find(id).await?, if request.redo { Command::Redo } else { Command::Undo { to: request.to } })
-            .await
+        self.tell(self.find(id).await?, if request.redo { Command::Redo } else { Command::Undo(request) }).await
     }
 
     pub async fn merge(&self, id: &str, request: Merge) -> Result<Session, Error> {

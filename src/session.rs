@@ -327,7 +327,7 @@ impl Status {
             Status::Failed | Status::Interrupted => &["resume", "send", "diff", "undo", "merge", "archive", "rm"],
             Status::Integrating => &["wait", "stop"],
             Status::Conflict => &["send", "diff", "merge", "undo", "archive", "rm"],
-            Status::Merged => &["diff", "send", "rm"],
+            Status::Merged => &["diff", "send", "undo", "rm"],
             Status::Archived => &["resume", "diff", "send", "rm"],
         }
     }

@@ -239,6 +239,15 @@ pub enum Payload {
         target: String,
         style: String,
     },
+    /// A merge was taken out of its branch again.
+    MergeUndone {
+        /// The merge that was undone.
+        commit: String,
+        target: String,
+        /// The commit that reverts it; absent when the branch went back to where it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reverted_by: Option<String>,
+    },
     Conflict {
         files: Vec<String>,
         with: String,
@@ -371,6 +380,7 @@ impl Payload {
             Payload::Undone { .. } => "undone",
             Payload::Integrated { .. } => "integrated",
             Payload::Merged { .. } => "merged",
+            Payload::MergeUndone { .. } => "merge_undone",
             Payload::Conflict { .. } => "conflict",
             Payload::Archived {} => "archived",
             Payload::Removed { .. } => "removed",

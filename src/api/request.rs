@@ -233,16 +233,19 @@ pub struct DiffQuery {
 }
 
 /// `POST /v1/sessions/{id}/undo`
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
     /// The last turn to keep; 0 is the base. Absent: everything but the last turn that changed something, or the merge of
-    /// the base branch into the worktree if that came after it.
+    /// the base branch into the worktree if that came after it. Of a merged session, the merge is taken back.
     #[serde(default)]
     pub to: Option<u32>,
     /// Takes the last undo back instead; `to` is ignored then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redo: bool,
+    /// Socket of the ssh agent that signs a commit which reverts a merge; that of the daemon when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssh_agent: Option<String>,
 }
 
 /// `POST /v1/sessions/{id}/merge`

@@ -69,6 +69,9 @@ pub struct Session {
     /// Why what the last turn changed is in no commit. The files are in the worktree, and Coppice tries again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncommitted: Option<TurnError>,
+    /// The merge that an undo takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoable_merge: Option<UndoableMerge>,
     /// Files that stopped the last merge or rebase.
     pub conflicts: Vec<String>,
     /// Names those of them that have no marks, as they are: `accept_only` of a merge takes it.
@@ -80,6 +83,16 @@ pub struct Session {
     /// Warnings of the request that this session answers; the session's events keep them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// A merge that can be taken out of its branch again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UndoableMerge {
+    pub commit: String,
+    /// The branch that has it.
+    pub target: String,
+    /// The first fifty of the files that it changed.
+    pub files: Vec<String>,
 }
 
 impl Session {

@@ -149,6 +149,7 @@ fn fact(payload: &Payload) -> Option<Line> {
         | Payload::Undone { .. }
         | Payload::Integrated { .. }
         | Payload::Merged { .. }
+        | Payload::MergeUndone { .. }
         | Payload::Archived {}
         | Payload::Removed { .. }
         | Payload::Saved { .. }

@@ -91,6 +91,7 @@ impl Follower {
             | Payload::Undone { .. }
             | Payload::Integrated { .. }
             | Payload::Merged { .. }
+            | Payload::MergeUndone { .. }
             | Payload::Conflict { .. }
             | Payload::Archived {}
             | Payload::Removed { .. }
@@ -204,6 +205,7 @@ fn may_end(payload: &Payload) -> bool {
         | Payload::TurnInterrupted { .. }
         | Payload::Integrated { .. }
         | Payload::Merged { .. }
+        | Payload::MergeUndone { .. }
         | Payload::Conflict { .. }
         | Payload::Archived {}
         | Payload::Removed { .. } => true,

@@ -76,6 +76,7 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         Payload::Checkpoint { .. } => said(Tone::Dim, format!("committed {}", detail(payload))),
         Payload::Conflict { .. } => said(Tone::Bad, format!("conflict {}", detail(payload))),
         Payload::Merged { .. } => said(Tone::Good, format!("merged {}", detail(payload))),
+        Payload::MergeUndone { .. } => said(Tone::Warn, format!("merge undone: {}", detail(payload))),
         Payload::Attached { .. } => said(Tone::Dim, format!("attached: {}", detail(payload))),
         Payload::Detached { .. } => said(Tone::Dim, format!("detached: {}", detail(payload))),
         Payload::Warning { message } => said(Tone::Warn, format!("warning: {}", one_line(message))),
@@ -115,6 +116,7 @@ fn tone(payload: &Payload) -> Tone {
         | Payload::QuestionAsked { .. }
         | Payload::Warning { .. }
         | Payload::PostureChanged { yolo: true, .. }
+        | Payload::MergeUndone { .. }
         | Payload::Retry { .. } => Tone::Warn,
         Payload::TurnCompleted { .. }
         | Payload::Merged { .. }
@@ -224,6 +226,13 @@ fn detail(payload: &Payload) -> String {
         Payload::Integrated { commit, style, files } => format!("{} ({style}): {}", short(commit), files.join(", ")),
         Payload::Merged { commit, target, style } => {
             format!("into {} as {} ({style})", target.trim_start_matches("refs/heads/"), short(commit))
+        }
+        Payload::MergeUndone { commit, target, reverted_by } => {
+            let target = target.trim_start_matches("refs/heads/");
+            match reverted_by {
+                Some(revert) => format!("{} into {target}, reverted by {}", short(commit), short(revert)),
+                None => format!("{} into {target}, which went back", short(commit)),
+            }
         }
         Payload::Conflict { files, with } => format!("with {with}: {}", files.join(", ")),
         Payload::PostureChanged { posture, yolo } => format!("{posture}{}", if *yolo { ", YOLO" } else { "" }),
@@ -361,6 +370,7 @@ mod tests {
             Payload::Integrated { commit: COMMIT.into(), style: "rebase".into(), files: vec![] },
             Payload::Conflict { files: vec!["a.rs".into(), "b.rs".into()], with: "main".into() },
             Payload::Merged { commit: COMMIT.into(), target: "refs/heads/main".into(), style: "squash".into() },
+            Payload::MergeUndone { commit: COMMIT.into(), target: "refs/heads/main".into(), reverted_by: None },
             Payload::Archived {},
             Payload::Removed { salvage: Some("refs/coppice/salvage/abcd2345".into()) },
             Payload::Removed { salvage: None },
@@ -432,19 +442,20 @@ mod tests {
         125  1970-01-01 00:00:00  abcd2345  integrated          0123456789 (rebase)
         126  1970-01-01 00:00:00  abcd2345  conflict            with main: a.rs, b.rs
         127  1970-01-01 00:00:00  abcd2345  merged              into main as 0123456789 (squash)
-        128  1970-01-01 00:00:00  abcd2345  archived
-        129  1970-01-01 00:00:00  abcd2345  removed             unmerged work is kept in refs/coppice/salvage/abcd2345
-        130  1970-01-01 00:00:00  abcd2345  removed             nothing was left to keep
-        131  1970-01-01 00:00:00  abcd2345  restored
-        132  1970-01-01 00:00:00  abcd2345  prompt_dropped      2 is not sent
-        133  1970-01-01 00:00:00  abcd2345  attached            a person works in the worktree (shell)
-        134  1970-01-01 00:00:00  abcd2345  detached            shell: what was changed is committed with what comes next
-        135  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
-        136  1970-01-01 00:00:00  abcd2345  posture_changed     edits
-        137  1970-01-01 00:00:00  abcd2345  posture_changed     edits, YOLO
-        138  1970-01-01 00:00:00  abcd2345  switched            from demo (high) to demo/fast
-        139  1970-01-01 00:00:00  abcd2345  handoff_updated     explore (efgh3456) running: find the parser
-        140  1970-01-01 00:00:00  abcd2345    explore efgh3456/ijkl4567  message             I look. (+1 lines)
+        128  1970-01-01 00:00:00  abcd2345  merge_undone        0123456789 into main, which went back
+        129  1970-01-01 00:00:00  abcd2345  archived
+        130  1970-01-01 00:00:00  abcd2345  removed             unmerged work is kept in refs/coppice/salvage/abcd2345
+        131  1970-01-01 00:00:00  abcd2345  removed             nothing was left to keep
+        132  1970-01-01 00:00:00  abcd2345  restored
+        133  1970-01-01 00:00:00  abcd2345  prompt_dropped      2 is not sent
+        134  1970-01-01 00:00:00  abcd2345  attached            a person works in the worktree (shell)
+        135  1970-01-01 00:00:00  abcd2345  detached            shell: what was changed is committed with what comes next
+        136  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
+        137  1970-01-01 00:00:00  abcd2345  posture_changed     edits
+        138  1970-01-01 00:00:00  abcd2345  posture_changed     edits, YOLO
+        139  1970-01-01 00:00:00  abcd2345  switched            from demo (high) to demo/fast
+        140  1970-01-01 00:00:00  abcd2345  handoff_updated     explore (efgh3456) running: find the parser
+        141  1970-01-01 00:00:00  abcd2345    explore efgh3456/ijkl4567  message             I look. (+1 lines)
         ");
     }
 
@@ -463,6 +474,7 @@ mod tests {
         answered 1: sqlite
         conflict with main: a.rs, b.rs
         merged into main as 0123456789 (squash)
+        merge undone: 0123456789 into main, which went back
         attached: a person works in the worktree (shell)
         detached: shell: what was changed is committed with what comes next
         warning: a hook was ignored

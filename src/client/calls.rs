@@ -108,7 +108,8 @@ impl Connection {
     }
 
     pub async fn undo(&self, id: &str, undo: &Undo) -> Result<Session, ClientError> {
-        self.send(Method::POST, &below(id, "undo"), undo).await
+        let undo = Undo { ssh_agent: find_ssh_agent(), ..undo.clone() };
+        self.send(Method::POST, &below(id, "undo"), &undo).await
     }
 
     pub async fn merge(&self, id: &str, merge: &Merge) -> Result<Session, ClientError> {

@@ -13,6 +13,7 @@ mod effect;
 mod external;
 mod integrate;
 mod left_out;
+mod merge_undo;
 mod naming;
 mod passed;
 mod persist;
@@ -45,7 +46,7 @@ use tracing::{debug, warn};
 
 use crate::api::event::{Payload, PromptAuthor};
 use crate::api::handoff::Handoff;
-use crate::api::request::{Decide, Merge};
+use crate::api::request::{Decide, Merge, Undo};
 use crate::api::session::{Changes, Session};
 use crate::api::{self, request::When};
 use crate::backend::Conversation;
@@ -117,9 +118,7 @@ pub(super) enum Command {
         reason: String,
     },
     Resume(SetupChoice),
-    Undo {
-        to: Option<u32>,
-    },
+    Undo(Undo),
     /// Takes the last undo back.
     Redo,
     /// The repository was moved.
@@ -206,7 +205,7 @@ pub(super) async fn ask(
         | Command::Decide { .. }
         | Command::SetPosture { .. }
         | Command::Resume(_)
-        | Command::Undo { .. }
+        | Command::Undo(_)
         | Command::Redo
         | Command::Relink { .. }
         | Command::Merge(_)

@@ -124,6 +124,8 @@ pub(super) enum Fault {
     NotAChild { id: SessionId },
     #[error("the merge into `{target}` is refused: {reason}")]
     MergeRefused { target: String, reason: String, hint: String },
+    #[error("the merge `{commit}` into `{target}` cannot be undone: {reason}")]
+    MergeUndoRefused { commit: String, target: String, reason: String, hint: String },
     #[error("the merge into `{target}` failed; nothing was merged")]
     MergeFailed { id: SessionId, target: String, source: GitError },
     #[error("the hook `{hook}` stopped the merge")]
@@ -272,6 +274,7 @@ impl Fault {
             | Fault::NothingToMerge { .. }
             | Fault::NothingToSend { .. }
             | Fault::MergeRefused { .. }
+            | Fault::MergeUndoRefused { .. }
             | Fault::NotIntegrated { .. }
             | Fault::HookFailed { .. }
             | Fault::HookChanged { .. }
@@ -350,7 +353,9 @@ impl Fault {
                 "check out the branch that you want it in, then run `git merge {branch}`; a session that begins with \
                      `coppice new --base BRANCH` can be merged by coppice"
             )),
-            Fault::MergeRefused { hint, .. } | Fault::UnseenChanges { hint, .. } => Some(hint.clone()),
+            Fault::MergeRefused { hint, .. }
+            | Fault::MergeUndoRefused { hint, .. }
+            | Fault::UnseenChanges { hint, .. } => Some(hint.clone()),
             Fault::MergeFailed { id, source, .. } => {
                 source.hint().or_else(|| Some(format!("fix the cause, then run `coppice merge {id}` again")))
             }

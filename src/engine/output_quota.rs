@@ -113,6 +113,7 @@ fn measure_output(payload: &Payload) -> Option<(u32, u64)> {
         | Payload::Undone { .. }
         | Payload::Integrated { .. }
         | Payload::Merged { .. }
+        | Payload::MergeUndone { .. }
         | Payload::Conflict { .. }
         | Payload::Archived {}
         | Payload::Removed { .. }

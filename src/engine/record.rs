@@ -15,13 +15,13 @@ use crate::api::session::{Changes, Response, Status, SubmoduleChanges, Summary, 
 use crate::api::workflow::Workflow;
 use crate::id::SessionId;
 use crate::permission::{Posture, Profile};
-use crate::session::{Open, Session};
+use crate::session::{Open, Rest, Session};
 use crate::store::{HandoffRow, PromptRow, SessionRow, TurnRow, WorkflowRow};
 
 pub(super) use approval::{ApprovalRecord, CallOrigin, CallReach, CallRecord, DecisionRecord};
 pub(super) use question::{PlanModeRecord, ProposalRecord, QuestionCall, QuestionRecord};
 pub(super) use state::State;
-pub(super) use undo::{BeforeUndo, ConflictRecord, MergedBase, UndoRecord};
+pub(super) use undo::{BeforeUndo, ConflictRecord, LastMerge, MergedBase, UndoRecord};
 
 /// One session as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,6 +112,8 @@ pub(super) struct Body {
     pub(super) merges: Vec<String>,
     /// The number of the last turn whose work a merge took.
     pub(super) merged_turns: u32,
+    /// That merge; none for work that went into a parent.
+    pub(super) last_merge: Option<LastMerge>,
     pub(super) conversation: Option<ConversationRecord>,
     /// Turns that an undo took back and the agent has not been told about.
     pub(super) undone: Option<(u32, u32)>,
@@ -479,6 +481,21 @@ impl Body {
     pub(super) fn merges(&self) -> Vec<String> {
         // A record of an older version has the last one only.
         if self.merges.is_empty() { self.merged.iter().cloned().collect() } else { self.merges.clone() }
+    }
+
+    /// The merge that an undo takes back: nothing has changed since.
+    pub(super) fn undoable_merge(&self) -> Option<&LastMerge> {
+        let is_last_change = match self.state.found(Open::NONE) {
+            Session::Resting(Rest::Merged) => true,
+            Session::Resting(Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted) => {
+                self.changes.files == 0 && !self.is_uncommitted()
+            }
+            Session::Resting(Rest::Draft | Rest::Conflict | Rest::Archived)
+            | Session::Turning(_)
+            | Session::Integrating(_)
+            | Session::Attached(_) => false,
+        };
+        self.last_merge.as_ref().filter(|_| is_last_change)
     }
 
     /// The commit that the session's work is measured from: its base, or what a merge has already taken.

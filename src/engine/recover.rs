@@ -7,6 +7,7 @@ use tracing::{info, warn};
 
 use crate::api::event::Payload;
 use crate::api::handoff::HandoffStatus;
+use crate::api::request::Undo;
 use crate::api::session::{Changes, Status, TurnState, Usage};
 use crate::git::GitError;
 use crate::git::diff::{self, Target};
@@ -159,7 +160,7 @@ async fn count_each(shared: &Arc<Shared>, cut_off: Vec<Record>) -> Vec<Record> {
     for record in cut_off {
         if let Some(UndoRecord { to, .. }) = record.body.undoing {
             // One that fails says so, and the next act tries again.
-            delegate::tell(shared, record.id, Command::Undo { to: Some(to) }).await.ok();
+            delegate::tell(shared, record.id, Command::Undo(Undo { to: Some(to), ..Undo::default() })).await.ok();
             continue;
         }
         let counted = shared.stop.run_until_cancelled(count(&record)).await;

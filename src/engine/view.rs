@@ -3,7 +3,7 @@
 use crate::api::event::Engine;
 use crate::api::image::Attached;
 use crate::api::session::{
-    Approval, Base, InboxItem, Question, Sandbox, Session, Status, Subagent, Turn, WaitingFor, Wants,
+    Approval, Base, InboxItem, Question, Sandbox, Session, Status, Subagent, Turn, UndoableMerge, WaitingFor, Wants,
 };
 use crate::protocol;
 use crate::session;
@@ -75,11 +75,18 @@ pub(super) fn session(shared: &Shared, record: &Record) -> Session {
         summary: body.summary.clone(),
         last_error: body.last_error.clone(),
         uncommitted: body.uncommitted().cloned(),
+        undoable_merge: undoable_merge(record),
         conflicts: body.conflicts.clone(),
         unmarked_conflict: body.unmarked_conflict.clone().filter(|_| !body.conflicts.is_empty()),
         submodules: body.submodules.clone(),
         warnings: Vec::new(),
     }
+}
+
+fn undoable_merge(record: &Record) -> Option<UndoableMerge> {
+    let last = record.body.undoable_merge()?;
+    let target = last.target.strip_prefix("refs/heads/").unwrap_or(&last.target).to_owned();
+    Some(UndoableMerge { commit: last.commit.clone(), target, files: last.files.clone() })
 }
 
 /// What can be done with a session in its state.
@@ -236,7 +243,8 @@ fn next(record: &Record) -> Vec<&'static str> {
     // Offering what is bound to be refused helps nobody.
     let fits = |name: &&str| match *name {
         "merge" => (!is_empty || record.body.is_uncommitted()) && record.body.base.branch.is_some(),
-        "undo" => !is_empty,
+        "undo" if record.status == Status::Merged => record.body.undoable_merge().is_some(),
+        "undo" => !is_empty || record.body.undoable_merge().is_some(),
         // The base of a child is a snapshot, not a branch; its work goes home to its parent.
         "rebase" => !is_child,
         "resume" => !record.body.has_nothing_to_resume(),

@@ -9,6 +9,7 @@ pub(super) mod hook;
 mod recorded_move;
 pub(super) mod replay;
 mod reversal;
+mod take_back;
 mod user_checkout;
 
 use std::collections::BTreeSet;
@@ -28,6 +29,7 @@ pub use bring::{
 pub(super) use hook::is_scratch;
 pub use hook::{Hook, HookChanges, HookFileChange, HookResult, HookRun};
 pub(super) use recorded_move::recover_moves;
+pub use take_back::{MergedCommit, PlannedTakeBack, changed_files, plan_take_back};
 
 /// What to merge, and how.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +74,8 @@ pub enum Style {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Merged {
+        /// Where the target was before; none if another process has made this merge.
+        before: Option<Oid>,
         commit: Oid,
         /// The checkouts whose files moved along, because they show the target.
         checkouts: Vec<PathBuf>,
@@ -106,12 +110,20 @@ pub struct HookReport {
 /// A merge that is made, hooks included, and that nobody has seen: only the branch has to move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
+    move_to: BranchMove,
+    hooks: HookReport,
+}
+
+/// A branch and the commit that it is to move to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchMove {
     /// Full ref name of the branch.
     target: String,
-    /// What the branch was when the merge was made; another one is refused.
+    /// What the branch was when this was planned; another one is refused.
     old: Oid,
-    commit: Oid,
-    hooks: HookReport,
+    new: Oid,
+    /// For the reflog.
+    why: String,
 }
 
 /// What the making of a merge came to.
@@ -201,11 +213,8 @@ pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) ->
     if !nested.is_empty() {
         return ended(Outcome::Refused(Refusal::NestedRepositories { paths: nested }));
     }
-    // Asked before the hooks run: they may take minutes. The worktrees of other sessions are looked at when they move, while
-    // nothing runs in them.
-    let mut checkouts = checkout::showing(tree, target, old);
-    checkouts.retain(|checkout| matches!(checkout, Checkout::User(_)));
-    if let Some(refusal) = refusal(&checkouts, &repo, target, before, content)? {
+    // Asked before the hooks run: they may take minutes.
+    if let Some(refusal) = users_refusal(tree, &repo, (target, old), content)? {
         return ended(Outcome::Refused(refusal));
     }
     let (hooked, message, hooks) = match run_hooks(tree, &repo, merge, (old, content), hooks)? {
@@ -228,7 +237,8 @@ pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) ->
             Replayed::Conflict { files } => return ended(Outcome::Refused(Refusal::OneByOne { files })),
         },
     };
-    Ok(Made::Ready(Ready { target: target.to_owned(), old, commit, hooks }))
+    let why = format!("coppice: merge {}", tree.branch);
+    Ok(Made::Ready(Ready { move_to: BranchMove { target: target.to_owned(), old, new: commit, why }, hooks }))
 }
 
 /// What the hooks made of a merge.
@@ -287,29 +297,44 @@ fn run_hooks(
     }
 }
 
-/// The worktrees of sessions that show the target of a merge and have to move with it.
-pub fn session_worktrees(tree: &Worktree, ready: &Ready) -> BTreeSet<PathBuf> {
-    let checkouts = checkout::showing(tree, &ready.target, ready.old);
+impl Ready {
+    pub fn branch_move(&self) -> &BranchMove {
+        &self.move_to
+    }
+}
+
+/// The worktrees of sessions that show the branch and have to move with it.
+pub fn session_worktrees(tree: &Worktree, planned: &BranchMove) -> BTreeSet<PathBuf> {
+    let checkouts = checkout::showing(tree, &planned.target, planned.old);
     checkouts.iter().filter_map(Checkout::session_path).map(Path::to_owned).collect()
 }
 
 /// Moves the branch, and the checkouts that show it, to a merge that is made. A branch that is elsewhere meanwhile is
 /// refused. Nothing runs in the worktrees of `quiet`, and of those that belong to sessions no other one moves.
 pub fn advance(tree: &Worktree, ready: Ready, quiet: &BTreeSet<PathBuf>) -> Result<Outcome, GitError> {
-    let Ready { target, old, commit, hooks } = ready;
+    let Ready { move_to, hooks } = ready;
+    Ok(match move_branch(tree, &move_to, quiet)? {
+        Ok(checkouts) => Outcome::Merged { before: Some(move_to.old), commit: move_to.new, checkouts, hooks },
+        Err(refusal) => Outcome::Refused(refusal),
+    })
+}
+
+/// Moves a branch, and the checkouts that show it, as planned. Returns the files of these checkouts.
+pub fn move_branch(
+    tree: &Worktree,
+    planned: &BranchMove,
+    quiet: &BTreeSet<PathBuf>,
+) -> Result<Result<Vec<PathBuf>, Refusal>, GitError> {
+    let BranchMove { target, old, new, why } = planned;
     // Looked for here: the hooks gave the user time to switch branches.
-    let checkouts = checkout::showing(tree, &target, old);
+    let checkouts = checkout::showing(tree, target, *old);
     if checkouts.iter().filter_map(Checkout::session_path).any(|path| !quiet.contains(path)) {
-        return Ok(Outcome::Refused(Refusal::TargetMoved { branch: short(&target) }));
+        return Ok(Err(Refusal::TargetMoved { branch: short(target) }));
     }
-    let advance = Advance { name: &target, old, new: commit, why: &format!("coppice: merge {}", tree.branch) };
-    Ok(match checkout::advance(&tree.repo, &advance, &checkouts)? {
-        None => Outcome::Merged {
-            commit,
-            checkouts: checkouts.iter().map(|checkout| checkout.files().to_owned()).collect(),
-            hooks,
-        },
-        Some(refusal) => Outcome::Refused(refusal),
+    let refusal = checkout::advance(&tree.repo, &Advance { name: target, old: *old, new: *new, why }, &checkouts)?;
+    Ok(match refusal {
+        None => Ok(checkouts.iter().map(|checkout| checkout.files().to_owned()).collect()),
+        Some(refusal) => Err(refusal),
     })
 }
 
@@ -322,7 +347,7 @@ pub(super) fn merge(
 ) -> Result<Outcome, GitError> {
     match make(tree, merge, hooks)? {
         Made::Ready(ready) => {
-            let quiet = session_worktrees(tree, &ready);
+            let quiet = session_worktrees(tree, ready.branch_move());
             advance(tree, ready, &quiet)
         }
         Made::Ended(outcome) => Ok(outcome),
@@ -360,6 +385,19 @@ pub fn rebase(tree: &Worktree, onto: &Oid, base: Oid) -> Result<RebaseOutcome, G
         None => RebaseOutcome::Rebased { head, expected },
         Some(refusal) => RebaseOutcome::Refused(refusal),
     })
+}
+
+/// The first reason why a checkout of the user's cannot follow its branch to another tree. The worktrees of other sessions
+/// are looked at when they move, while nothing runs in them.
+fn users_refusal(
+    tree: &Worktree,
+    repo: &Repository,
+    (target, old): (&str, Oid),
+    content: Oid,
+) -> Result<Option<Refusal>, GitError> {
+    let mut checkouts = checkout::showing(tree, target, old);
+    checkouts.retain(|checkout| matches!(checkout, Checkout::User(_)));
+    refusal(&checkouts, repo, target, tree_of(repo, old)?, content)
 }
 
 /// The first reason why a checkout cannot follow its branch from one tree to the other.

@@ -60,6 +60,7 @@ pub(crate) fn session(status: Status) -> Session {
         summary: None,
         last_error: None,
         uncommitted: None,
+        undoable_merge: None,
         conflicts: vec![],
         unmarked_conflict: None,
         submodules: vec![],

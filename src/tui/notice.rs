@@ -319,6 +319,7 @@ fn news(payload: &Payload, session: Option<&Session>) -> Option<News> {
         | Payload::Undone { .. }
         | Payload::Integrated { .. }
         | Payload::Merged { .. }
+        | Payload::MergeUndone { .. }
         | Payload::Archived {}
         | Payload::Removed { .. }
         | Payload::Saved { .. }

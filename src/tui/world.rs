@@ -254,6 +254,7 @@ impl World {
             | Payload::Undone { .. }
             | Payload::Integrated { .. }
             | Payload::Merged { .. }
+            | Payload::MergeUndone { .. }
             | Payload::Conflict { .. }
             | Payload::Archived {}
             | Payload::Removed { .. }

@@ -37,6 +37,7 @@ mod limits;
 mod login;
 mod mcp;
 mod merge;
+mod merge_undo;
 mod models;
 mod parallel;
 mod permissions;

@@ -35,6 +35,7 @@ impl Actor {
             Payload::ApprovalResolved { outcome, .. } => (Status::Running, format!("permission {outcome}")),
             Payload::TurnFailed { error, .. } => (Status::Failed, one_line(&error.message)),
             Payload::Merged { .. } => (Status::Merged, String::new()),
+            Payload::MergeUndone { .. } => (Status::Ready, String::new()),
             Payload::TurnCompleted { response, .. } => match response.questions.first() {
                 Some(question) => (Status::Asking, one_line(&question.text)),
                 None => (Status::Ready, one_line(&response.answer)),

@@ -1,7 +1,7 @@
 //! What clients tell a session.
 
 use crate::api::event::Payload;
-use crate::api::request::When;
+use crate::api::request::{Undo, When};
 use crate::api::session::Status;
 use crate::permission::Posture;
 use crate::protocol::prompt::{self, Answer};
@@ -54,7 +54,10 @@ impl Actor {
                 Ok(())
             }
             Command::Resume(setup) => self.resume(setup).await,
-            Command::Undo { to } => self.undo(to).await,
+            Command::Undo(Undo { to: None, ssh_agent, .. }) if self.record.body.undoable_merge().is_some() => {
+                self.undo_merge(ssh_agent).await
+            }
+            Command::Undo(Undo { to, .. }) => self.undo(to).await,
             Command::Redo => self.redo().await,
             Command::Relink { common_dir } => self.relink(common_dir).await,
             Command::Merge(request) => self.merge(request).await,

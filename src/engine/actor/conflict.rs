@@ -125,7 +125,7 @@ impl Actor {
     }
 
     pub(super) fn base_refused(&self, refusal: &Refusal, target: &str) -> Fault {
-        let hint = refusal_hint(refusal, &self.record);
+        let hint = refusal_hint(refusal, &self.record, "merge");
         Fault::MergeRefused { target: short(target).to_owned(), reason: refusal.to_string(), hint }
     }
 

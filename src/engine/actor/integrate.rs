@@ -156,16 +156,20 @@ impl Actor {
         let base: Oid = self.record.body.measured_from().parse()?;
         let order = Order { target: target.to_owned(), style, message, base, hooks, ssh_agent };
         let (outcome, tip) = self.make_and_advance(&tree, &order).await?;
-        let name = order.target;
+        let name = order.target.clone();
         let target = blocking(move || tree.repo.find_ref(&name)).await?;
         let outcome = match (outcome, tip, target) {
             // There is work, and all of it is in the target: a daemon died between the merge and its fact.
             (Outcome::UpToDate, Some(tip), Some(commit)) if tip != base => {
-                Outcome::Merged { commit, checkouts: Vec::new(), hooks: HookReport::default() }
+                Outcome::Merged { before: None, commit, checkouts: Vec::new(), hooks: HookReport::default() }
             }
             (outcome, _, _) => outcome,
         };
-        if let Outcome::Merged { .. } = outcome {
+        if let Outcome::Merged { before, commit, .. } = outcome {
+            self.record.body.last_merge = match before {
+                Some(before) => Some(self.describe_merge(&order.target, (before, commit)).await),
+                None => None,
+            };
             let body = &mut self.record.body;
             body.merges = body.merges();
             (body.merged, body.merged_turns) = (tip.map(|tip| tip.to_string()), body.turns);
@@ -208,7 +212,7 @@ impl Actor {
             let lock = self.shared.repository(&self.record.project);
             let _held = lock.lock().await;
             let (place, asked) = (tree.clone(), ready.clone());
-            let shown = blocking(move || Ok(git::merge::session_worktrees(&place, &asked))).await?;
+            let shown = blocking(move || Ok(git::merge::session_worktrees(&place, asked.branch_move()))).await?;
             let (place, quiet) = (tree.clone(), shown.clone());
             let outcome = in_quiet_trees(&shown, move || git::merge::advance(&place, ready, &quiet)).await?;
             match outcome {
@@ -311,7 +315,7 @@ impl Actor {
             }
             Outcome::Conflict { files } => self.conflict(&files, target).await,
             Outcome::Refused(refusal) => {
-                let hint = refusal_hint(&refusal, &self.record);
+                let hint = refusal_hint(&refusal, &self.record, "merge");
                 let reason = refusal.to_string();
                 (Integration::Refused, Err(Fault::MergeRefused { target: name, reason, hint }))
             }
@@ -394,7 +398,7 @@ impl Actor {
             }
             RebaseOutcome::Conflict { files } => self.conflict(&files, target).await,
             RebaseOutcome::Refused(refusal) => {
-                let hint = refusal_hint(&refusal, &self.record);
+                let hint = refusal_hint(&refusal, &self.record, "rebase");
                 let target = short(target).to_owned();
                 (Integration::Refused, Err(Fault::MergeRefused { target, reason: refusal.to_string(), hint }))
             }
@@ -507,7 +511,8 @@ pub(in super::super) fn shell_word(path: &Path) -> String {
     }
 }
 
-pub(super) fn refusal_hint(refusal: &Refusal, record: &Record) -> String {
+/// What lets the command `act` go through.
+pub(super) fn refusal_hint(refusal: &Refusal, record: &Record, act: &str) -> String {
     let id = record.id.as_str();
     let worktrees = Path::new(&record.body.worktree).parent();
     match refusal {
@@ -529,17 +534,17 @@ pub(super) fn refusal_hint(refusal: &Refusal, record: &Record) -> String {
             let words = ["git", "-C"].map(str::to_owned).into_iter().chain([shell_word(checkout)]);
             let words = words.chain(["stash", "push", "--all", "--"].map(str::to_owned));
             let command: Vec<_> = words.chain(files.iter().map(|path| shell_word(path))).collect();
-            format!("commit them, or run `{}`, then merge again", command.join(" "))
+            format!("commit them, or run `{}`, then {act} again", command.join(" "))
         }
-        Refusal::SubmodulesReplaced { .. } => "run `git submodule deinit PATH` there, then merge again".to_owned(),
-        Refusal::Busy { operation, .. } => format!("finish or abort the {operation}, then merge again"),
+        Refusal::SubmodulesReplaced { .. } => format!("run `git submodule deinit PATH` there, then {act} again"),
+        Refusal::Busy { operation, .. } => format!("finish or abort the {operation}, then {act} again"),
         Refusal::NestedRepositories { .. } => format!("remove them from the worktree: `coppice show {id}`"),
         Refusal::OneByOne { .. } => format!("`coppice merge {id} --squash`, or with `--no-ff`"),
         Refusal::ReplayDiffers { .. } => format!(
             "`coppice merge {id} --squash`, or with `--no-ff`; \
              or `coppice rebase {id}`, look again with `coppice diff {id}`, then merge"
         ),
-        Refusal::TargetMoved { .. } => "merge again".to_owned(),
+        Refusal::TargetMoved { .. } => format!("{act} again"),
         Refusal::UnusableHooks { .. } => format!(
             "point `core.hooksPath` at a directory outside of these work trees, or merge without hooks: \
              `coppice merge {id} --no-verify`"

@@ -49,7 +49,7 @@ impl Command {
             | Self::Attach(_)
             | Self::Archive => FileUse::Continue,
             Self::Merge(_) | Self::Rebase | Self::Integrate => FileUse::Integrate,
-            Self::Undo { .. } | Self::Redo => FileUse::Reset,
+            Self::Undo(_) | Self::Redo => FileUse::Reset,
             Self::Remove
             | Self::Restore
             | Self::DropPrompt { .. }

@@ -28,6 +28,22 @@ pub(in crate::engine) struct BeforeUndo {
     pub(in crate::engine) undone_turns: Vec<u32>,
 }
 
+/// The last merge of a session's work, for whoever takes it back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::engine) struct LastMerge {
+    /// Full ref name of the branch.
+    pub(in crate::engine) target: String,
+    /// Where the branch was before.
+    pub(in crate::engine) before: String,
+    pub(in crate::engine) commit: String,
+    /// The first of the files that it changed.
+    pub(in crate::engine) files: Vec<String>,
+    /// What the session changed, and what of it was merged already.
+    pub(in crate::engine) changes: Changes,
+    pub(in crate::engine) merged: Option<String>,
+    pub(in crate::engine) merged_turns: u32,
+}
+
 /// A base branch that was merged into a session's worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::engine) struct MergedBase {

@@ -9,6 +9,7 @@ use crate::git::testkit::{Sandbox, run_git, write};
 mod commit;
 mod interrupted;
 mod rebase;
+mod take_back;
 mod user_checkout;
 
 const MAIN: &str = "refs/heads/main";
@@ -114,7 +115,7 @@ fn a_squash_is_one_commit_and_the_clean_checkout_follows() {
     let outcome = case.merge(Style::Squash);
     let commit = case.sandbox.head();
     let checkouts = vec![case.sandbox.main()];
-    assert_eq!(outcome, Outcome::Merged { commit, checkouts, hooks: HookReport::default() });
+    assert_eq!(outcome, Outcome::Merged { before: Some(before), commit, checkouts, hooks: HookReport::default() });
     assert_eq!(
         case.show("%P|%an <%ae>|%cn|%B", commit),
         format!("{before}|Ada <ada@example.com>|Ada|Do it\n\nAll of it.")
@@ -138,7 +139,7 @@ fn the_worktree_of_a_session_moves_only_while_it_is_quiet_whatever_branch_it_sho
     let Made::Ready(ready) = make(&case.tree, case.order(Style::Squash), &mut run_hook).unwrap() else {
         panic!("not made")
     };
-    let worktrees = session_worktrees(&case.tree, &ready);
+    let worktrees = session_worktrees(&case.tree, ready.branch_move());
     assert_eq!(worktrees, BTreeSet::from([other.path.clone()]));
     let refused = advance(&case.tree, ready.clone(), &BTreeSet::new()).unwrap();
     assert_eq!(refused, Outcome::Refused(Refusal::TargetMoved { branch: "main".to_owned() }));
@@ -183,9 +184,10 @@ fn a_branch_that_is_shown_nowhere_moves_alone() {
     let case = Case::new();
     case.sandbox.git(&["switch", "--quiet", "--create", "elsewhere"]);
     case.sandbox.write("README", "dirty\n");
+    let before = Some(case.sandbox.oid("main"));
     let outcome = case.merge(Style::Squash);
     let commit = case.sandbox.oid("main");
-    assert_eq!(outcome, Outcome::Merged { commit, checkouts: vec![], hooks: HookReport::default() });
+    assert_eq!(outcome, Outcome::Merged { before, commit, checkouts: vec![], hooks: HookReport::default() });
     assert_eq!((case.read("README"), case.porcelain()), ("dirty\n".into(), " M README\n".into()));
 }
 

@@ -155,6 +155,7 @@ impl Transcript {
             | Payload::Undone { .. }
             | Payload::Integrated { .. }
             | Payload::Merged { .. }
+            | Payload::MergeUndone { .. }
             | Payload::Conflict { .. }
             | Payload::Archived {}
             | Payload::Removed { .. }

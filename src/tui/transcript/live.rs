@@ -209,6 +209,7 @@ impl Ends<'_> {
             | Payload::Undone { .. }
             | Payload::Integrated { .. }
             | Payload::Merged { .. }
+            | Payload::MergeUndone { .. }
             | Payload::Conflict { .. }
             | Payload::Saved { .. }
             | Payload::Restored {}

@@ -46,6 +46,14 @@ pub(super) fn talk(payload: &Payload) -> Option<(Tone, String)> {
             let target = one_line(target.trim_start_matches("refs/heads/"));
             said(Tone::Good, format!("⇡ merged into {target} as {} ({})", short(commit), one_line(style)))
         }
+        Payload::MergeUndone { commit, target, reverted_by } => {
+            let target = one_line(target.trim_start_matches("refs/heads/"));
+            let how = match reverted_by {
+                Some(revert) => format!("reverted by {}", short(revert)),
+                None => "the branch went back".to_owned(),
+            };
+            said(Tone::Warn, format!("⇣ merge {} into {target} undone: {how}", short(commit)))
+        }
         Payload::Conflict { files, with } => {
             said(Tone::Bad, format!("⚑ conflict with {}: {}", one_line(with), one_line(&files.join(", "))))
         }

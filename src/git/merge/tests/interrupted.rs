@@ -63,7 +63,9 @@ fn state(case: &Case) -> (Oid, String, String, BTreeMap<PathBuf, String>, Vec<Pa
 /// Merges up to a gate that does not open.
 fn merge_by(case: &Case, gate: &mut dyn FnMut() -> Result<(), Stopped>) -> Result<Option<Refusal>, Stopped> {
     let made = make(&case.tree, case.order(Style::Squash), &mut super::run_hook).unwrap();
-    let Made::Ready(Ready { target, old, commit, .. }) = made else { panic!("{made:?}") };
+    let Made::Ready(Ready { move_to: BranchMove { target, old, new: commit, .. }, .. }) = made else {
+        panic!("{made:?}")
+    };
     let advance = Advance { name: &target, old, new: commit, why: "test" };
     checkout::advance_by(&case.tree.repo, &advance, &checkout::showing(&case.tree, &target, old), gate)
 }

@@ -65,7 +65,7 @@ impl Desk {
             }
             Request::Integrate(id) => done("brought into the parent", to.integrate(&id).await?),
             Request::Undo { session, to: turn } => {
-                let session = to.undo(&session, &Undo { to: turn, redo: false }).await?;
+                let session = to.undo(&session, &Undo { to: turn, ..Undo::default() }).await?;
                 let said = match session.stands_at() {
                     0 => "the files are as on the base; `/undo redo` takes this back".to_owned(),
                     turn => format!("the files are as after turn {turn}; `/undo redo` takes this back"),
@@ -73,7 +73,7 @@ impl Desk {
                 done(&said, session)
             }
             Request::Redo(session) => {
-                let session = to.undo(&session, &Undo { to: None, redo: true }).await?;
+                let session = to.undo(&session, &Undo { redo: true, ..Undo::default() }).await?;
                 done("the files are as before the undo", session)
             }
             Request::Archive(id) => done("archived", to.archive(&id).await?),
