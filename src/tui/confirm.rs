@@ -64,6 +64,10 @@ enum About {
         /// The last turn to keep; without one, the daemon takes back the last that changed something.
         to: Option<u32>,
     },
+    /// The merge of a session out of its base branch again.
+    UndoMerge {
+        session: String,
+    },
     Rebase {
         session: String,
     },
@@ -102,6 +106,7 @@ impl About {
             About::Merge { .. }
             | About::HookChanges { .. }
             | About::Undo { .. }
+            | About::UndoMerge { .. }
             | About::Rebase { .. }
             | About::Integrate { .. }
             | About::Remove { .. }
@@ -123,6 +128,7 @@ pub(crate) fn merge(model: &mut Model) -> Vec<Request> {
 
 pub(crate) fn undo(model: &mut Model) -> Vec<Request> {
     match model.current() {
+        Some(session) if session.undoable_merge.is_some() => ask(model, |session| About::UndoMerge { session }),
         Some(session) if session.turns == 0 => notice::say(model, "there is no turn to take back".to_owned()),
         Some(current) => {
             let to = choices(current).into_iter().find(Option::is_none).unwrap_or(Some(1));
@@ -403,6 +409,7 @@ fn agreed(model: &mut Model) -> Vec<Request> {
         }
         About::UnseenChanges { session, .. } => review::open_whole(model, session),
         About::Undo { session, to } => vec![Request::Undo { session, to }],
+        About::UndoMerge { session } => vec![Request::Undo { session, to: None }],
         About::Rebase { session } => vec![Request::Rebase(session)],
         About::Integrate { session } => vec![Request::Integrate(session)],
         About::Remove { session } => vec![Request::Remove(session)],

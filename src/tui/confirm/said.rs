@@ -52,6 +52,7 @@ pub(super) fn of(model: &Model, about: &About) -> Said {
         About::HookChanges { session: id, changes, .. } => hook_changes(model, session(id), changes),
         About::UnseenChanges { session: id, changes } => unseen_changes(model, session(id), changes),
         About::Undo { session: id, to } => undo(model, session(id), *to),
+        About::UndoMerge { session: id } => undo_merge(model, session(id)),
         About::Rebase { session: id } => rebase(model, session(id)),
         About::Integrate { session: id } => integrate(model, session(id)),
         About::Remove { session: id } => remove(model, session(id)),
@@ -205,6 +206,32 @@ fn undo(model: &Model, session: Option<&Session>, to: Option<u32>) -> Said {
             model,
             &[(Press::Letter('y'), does), (Press::Move, "an earlier or a later turn"), (Press::Leave, "leaves it")],
         ),
+    }
+}
+
+/// More of a merge's files than these are counted.
+const NAMED_FILES: usize = 12;
+
+fn undo_merge(model: &Model, session: Option<&Session>) -> Said {
+    let merge = session.and_then(|session| session.undoable_merge.as_ref());
+    let base = merge.map(|merge| one_line(&merge.target)).unwrap_or_default();
+    let named = merge.map(|merge| commit(&merge.commit)).unwrap_or_default();
+    let files = merge.map(|merge| merge.files.as_slice()).unwrap_or_default();
+    let mut lines = vec![Line::new().strong(format!("Takes the merge {named} out of {base}.")), Line::new()];
+    lines.extend(files.iter().take(NAMED_FILES).map(|file| Line::new().plain(one_line(file))));
+    if let more @ 1.. = files.len().saturating_sub(NAMED_FILES) {
+        lines.push(Line::new().dim(format!("and {more} more")));
+    }
+    lines.push(Line::new());
+    lines.push(Line::new().dim(format!(
+        "{base} goes back to where it was. If it has more commits since, or another branch, a tag or a remote has the \
+         merge, a new commit reverts it. The session keeps the work."
+    )));
+    Said {
+        title: format!("Undo the merge of \"{}\"?", name(session)),
+        tone: Tone::Warn,
+        lines,
+        keys: keys(model, &[(Press::Letter('y'), "takes it back"), (Press::Leave, "leaves it")]),
     }
 }
 

@@ -5,7 +5,7 @@ use ratatui::layout::Size;
 use super::*;
 use crate::api::error::HookFileChange;
 use crate::api::project::ConfigValue;
-use crate::api::session::{Sandbox, Session, Status};
+use crate::api::session::{Sandbox, Session, Status, UndoableMerge};
 use crate::look::sample;
 use crate::tui::model::View;
 use crate::tui::msg::{Msg, Reply};
@@ -94,6 +94,23 @@ fn agreeing_asks_for_exactly_what_was_shown() {
         assert_eq!(press(&mut model, keys), expected, "{keys:?}");
         assert!(!is_open(&model), "{keys:?}");
     }
+}
+
+#[test]
+fn a_merge_is_undone_only_after_its_commit_and_files_were_shown() {
+    let merge = UndoableMerge {
+        commit: "0123456789abcdef".into(),
+        target: "main".into(),
+        files: (1..=14).map(|number| format!("src/file{number}.rs")).collect(),
+    };
+    let mut model = facing(WIDE, Session { undoable_merge: Some(merge), ..ready() });
+    assert_eq!(press(&mut model, &["u"]), []);
+    let shown = screen(&mut model);
+    for part in ["Takes the merge 0123456789 out of main.", "src/file12.rs", "and 2 more", "y takes it back"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(press(&mut model, &["enter"]), []);
+    assert_eq!(press(&mut model, &["y"]), [Request::Undo { session: "abcd2345".into(), to: None }]);
 }
 
 #[test]

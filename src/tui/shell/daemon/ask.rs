@@ -65,10 +65,15 @@ impl Desk {
             }
             Request::Integrate(id) => done("brought into the parent", to.integrate(&id).await?),
             Request::Undo { session, to: turn } => {
+                let merge = match turn {
+                    Some(_) => None,
+                    None => to.session(&session).await?.undoable_merge,
+                };
                 let session = to.undo(&session, &Undo { to: turn, ..Undo::default() }).await?;
-                let said = match session.stands_at() {
-                    0 => "the files are as on the base; `/undo redo` takes this back".to_owned(),
-                    turn => format!("the files are as after turn {turn}; `/undo redo` takes this back"),
+                let said = match (merge, session.stands_at()) {
+                    (Some(merge), _) => format!("the merge is out of `{}` again", merge.target),
+                    (None, 0) => "the files are as on the base; `/undo redo` takes this back".to_owned(),
+                    (None, turn) => format!("the files are as after turn {turn}; `/undo redo` takes this back"),
                 };
                 done(&said, session)
             }
