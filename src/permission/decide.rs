@@ -213,8 +213,7 @@ fn posture(case: &Case<'_>) -> Option<Verdict> {
     goes_ahead.then(|| verdict(Action::Allow, Layer::AcceptEdits, None, reason()))
 }
 
-/// 13. The last word of the agent's file, the project's map, the rules of files, and what a person allowed before. One that
-/// asks comes before the posture: somebody wants to see the call.
+/// 13. What the agent's file, the project's map, rules of files and a person said last, where that is `ask`.
 fn soft_ask(case: &Case<'_>) -> Option<Verdict> {
     let words = (0..case.items.len()).filter_map(|at| last_word(case, at));
     let (_, rule) = words.into_iter().find(|(action, _)| *action == Action::Ask)?;
