@@ -11,11 +11,14 @@ use super::super::verb::GIT_READS;
 use super::{Act, SECRETS, TREE_SECRETS, is_secret, plain, without_tilde, words};
 
 /// Programs that print their words, or look at names of files and not into them.
-const NAMING: &str = "[ [[ basename dirname echo find ls printf readlink realpath stat test which";
+const NAMING: &str = "[ [[ basename dirname echo find ls printf readlink realpath stat test tree which";
 
 /// Programs whose first operand is a pattern or a script, and options of theirs with a value that names files.
 const SEARCHING: &str = "ag awk egrep fgrep gawk grep jq mawk rg sed";
 const FILE_OPTIONS: &str = "-f -g --file --glob --iglob --include";
+
+/// Options of any program with a value that it leaves out.
+const EXCLUDING: &str = "--exclude --exclude-dir --ignore";
 
 /// Programs that read, copy or send the files that they are given, besides those that show them.
 const CARRIERS: &str = ". base64 cp curl docker dd ln mv rsync scp source tar zip";
@@ -52,9 +55,12 @@ fn named_words(command: &SimpleCommand, is_fed: bool) -> impl Iterator<Item = &s
     let is_operand = |at: &usize| !texts[*at].starts_with('-') && !is_value(*at);
     let pattern = (0..texts.len()).find(is_operand).filter(|_| is_one_of(SEARCHING, program));
     let is_code = is_interpreter(program);
+    let option = |word: &str| is_one_of(EXCLUDING, word.split('=').next().unwrap_or(word));
+    let left_out: Vec<_> =
+        (0..texts.len()).filter(|at| option(texts[*at]) || *at > 0 && is_one_of(EXCLUDING, texts[*at - 1])).collect();
     let words = texts.into_iter().enumerate().filter(move |(at, text)| {
         // A word with blanks is a text, but for those who run it.
-        counts && pattern != Some(*at) && (is_code || !text.contains(char::is_whitespace))
+        counts && pattern != Some(*at) && !left_out.contains(at) && (is_code || !text.contains(char::is_whitespace))
     });
     words.map(|(_, text)| text).chain(command.redirects.iter().map(|redirect| redirect.target.text.as_str()))
 }
@@ -149,6 +155,7 @@ mod tests {
             "git diff -- .env",
             "git show HEAD:.env",
             "git archive HEAD .env",
+            "tar --exclude=a -czf x.tgz .env",
         ] {
             assert!(named(text).is_some(), "{text}");
         }
@@ -178,6 +185,9 @@ mod tests {
             "cat > README.md <<'EOF'\ncp .env.example .env\nEOF",
             "git commit -m \"$(cat <<'EOF'\nsource .env\nEOF\n)\"",
             "ls ~/.sshd",
+            "rsync -a --exclude .env . /tmp/x",
+            "tar --exclude=.env -czf x.tgz src",
+            "tree -a -I '.env|target'",
         ] {
             assert_eq!(named(text), None, "{text}");
         }
