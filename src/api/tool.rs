@@ -51,7 +51,7 @@ pub struct ToolSurface {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ToolRow {
     pub name: String,
-    /// `session`, `files`, `commands`, `code`, `history` or `github`.
+    /// `session`, `files`, `commands`, `code`, `history`, `github`, or `mcp` for tools of external servers.
     pub family: String,
     /// What happens with a call that no rule and no posture decides about: `allow`, `ask`, or `varies` with the call.
     pub approval: String,

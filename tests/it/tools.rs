@@ -126,3 +126,20 @@ fn r111_what_an_agent_still_tries_with_its_own_tools_is_refused() {
     let tree = env.worktree(&id);
     assert!(!tree.join("made.txt").exists() && !tree.join("x.txt").exists());
 }
+
+#[test]
+fn tools_of_external_servers_are_listed_for_those_who_get_them() {
+    let env = TestEnv::new();
+    env.configure(
+        "[mcp.servers.db]\ncommand = [\"db-mcp\"]\n[mcp.servers.web]\ncommand = [\"web-mcp\"]\ntrust = true\n",
+    );
+    env.write(".coppice/agents/clerk.md", &agent("AllowTools: [read, 'mcp:db:query']\n"));
+    let listed = |agent: &str| {
+        let surface = env.json(&["tools", "--agent", agent]);
+        let rows = surface["served"].as_array().unwrap().iter().filter(|row| row["family"] == "mcp");
+        rows.map(|row| format!("{} {}", row["name"].as_str().unwrap(), row["approval"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(listed("builder"), ["mcp__db__* ask", "mcp__web__* varies"]);
+    assert_eq!(listed("clerk"), ["mcp__db__query ask"]);
+}

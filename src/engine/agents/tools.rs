@@ -2,13 +2,15 @@
 
 use std::ffi::OsString;
 
-use crate::agent::surface::NATIVE;
+use crate::agent::Definition;
+use crate::agent::surface::{self, NATIVE};
 use crate::api::error::Error;
 use crate::api::tool::{MissingTool, ToolQuery, ToolRow, ToolSurface};
 use crate::backend::Access;
 use crate::backend::spec::{self, NativeTools, Spec};
+use crate::config::confine::Hints;
 use crate::config::{Config, family};
-use crate::permission::compact::Action;
+use crate::permission::compact::{Action, glob, tool};
 use crate::permission::{Effect, Profile};
 use crate::tools::survey::{Missing, Surveyed, survey};
 
@@ -42,7 +44,9 @@ impl Engine {
             (None, None) => choice::choose(&config, &registry, &installed, None)?,
         };
         let role = role::would_be(&found, &agents, &config, chosen.spec, wanted);
-        Ok(told(&role, &config, chosen.spec))
+        let mut surface = told(&role, &config, chosen.spec);
+        surface.served.extend(external(found.definition, &config));
+        Ok(surface)
     }
 }
 
@@ -70,6 +74,33 @@ fn told(role: &Role, config: &Config, spec: &Spec) -> ToolSurface {
         served: surveyed.iter().filter(|one| one.missing.is_none()).map(served).collect(),
         missing: own.into_iter().chain(missing).collect(),
     }
+}
+
+/// The tools of configured servers that the agent's file lets through. A server tells their names when a session starts it, so
+/// that only those are known here which the file names; `*` stands for the others.
+fn external(definition: &Definition, config: &Config) -> Vec<ToolRow> {
+    let named = definition.tools.allow.iter().flatten().filter(|item| !glob::is_pattern(item));
+    let named: Vec<_> = named.map(|item| tool::canonical(item).into_owned()).collect();
+    let offered = config.mcp_servers.iter().flat_map(|(server, settings)| {
+        let prefix = format!("mcp:{server}:");
+        let tools = named.iter().filter_map(|name| name.strip_prefix(&prefix)).chain(["*"]);
+        let tools: Vec<_> = tools.map(|tool| (format!("mcp__{server}__{tool}"), settings.hints)).collect();
+        tools
+    });
+    let offered: Vec<_> = offered.collect();
+    let names: Vec<_> = offered.iter().map(|(name, _)| name.clone()).collect();
+    let surface = surface::resolve(definition, &[], &names);
+    let row = |(name, hints): (String, Hints)| ToolRow {
+        name,
+        family: "mcp".to_owned(),
+        approval: match hints {
+            Hints::Believed => "varies",
+            Hints::Ignored => "ask",
+        }
+        .to_owned(),
+        effect: "destroys".to_owned(),
+    };
+    offered.into_iter().filter(|(name, _)| surface.contains(name)).map(row).collect()
 }
 
 /// What the agent keeps of its own tools, and why it does not keep the others. Where the backend cannot be held, it keeps

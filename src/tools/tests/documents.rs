@@ -26,7 +26,8 @@ agent's own. Every call of a served tool passes the same rules as the agent's ow
 
 `tools.profile` sets it for the user or a project, `profile:` in an agent's file and `coppice new --profile` for one agent or session. The tightest
 word counts; a repository that is not trusted can only tighten it. `tools.git_mutations = \"allow\"` serves the tools that change history and GitHub;
-`readonly` never has them. `coppice tools` tells what an agent really gets on a backend, and why a tool is missing.
+`readonly` never has them. `coppice tools` tells what an agent really gets on a backend, and why a tool is missing. Tools of external servers
+are listed as `mcp__SERVER__*`: a server tells their names when a session starts it.
 
 A list of todos and a search of the web stay the agent's own in every profile, as far as its surface has them; nothing else does on Claude and Gemini.
 Codex has no shell in `enforced` and `readonly`; its tool for patches stays in the list, in a sandbox that writes nothing. An agent whose tools
