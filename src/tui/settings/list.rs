@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 use super::item::{Entry, Item, is_shared};
 use super::{Editing, Holds, How};
 use crate::api::project::{Check, CheckState};
-use crate::look::line::{Line, Tone, cut, one_line, visible};
+use crate::look::line::{Line, Tone, columns_of, cut, one_line, visible};
 use crate::tui::decide::words::Words;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::model::Model;
@@ -166,21 +166,24 @@ fn row(item: &Item<'_>, width: usize) -> Line {
 fn setting(entry: &Entry, width: usize) -> Line {
     let name = padded(Line::new().plain(format!(" {}", one_line(entry.label()))), NAME);
     let value = Line::new().plain(one_line(&entry.shown()));
+    let left = width.saturating_sub(NAME + 1);
     let from = match (entry.ignored.is_some(), entry.origin.as_str()) {
         (true, _) => Line::toned(Tone::Warn, "a value does not count"),
         (false, "default") => Line::new().dim("default"),
-        (false, origin) => Line::toned(Tone::Accent, file(origin)),
+        (false, origin) => Line::toned(Tone::Accent, file(origin, left.saturating_sub(VALUE))),
     };
-    let left = width.saturating_sub(NAME + 1);
     match left > VALUE + 8 {
         true => name.then(padded(value.fit(VALUE - 1), VALUE)).then(from),
         false => name.then(value),
     }
 }
 
-/// The name of a file is enough in a row; the rest stands below.
-fn file(origin: &str) -> String {
-    one_line(origin.rsplit('/').next().unwrap_or(origin))
+/// As much of the end of a path as fits in a row: several files are called `config.toml`. The whole stands below.
+fn file(origin: &str, columns: usize) -> String {
+    let origin = one_line(origin);
+    let ends = origin.match_indices('/').map(|(at, _)| format!("…{}", &origin[at..]));
+    let found = std::iter::once(origin.clone()).chain(ends).find(|name| columns_of(name) <= columns);
+    found.unwrap_or_else(|| origin.rsplit('/').next().unwrap_or_default().to_owned())
 }
 
 fn padded(line: Line, columns: usize) -> Line {

@@ -206,7 +206,7 @@ fn every_key_stands_with_its_value_and_where_that_comes_from() {
      Settings  changes hold for you, in this project  p for you, in all projects
       DEFAULT
       Default Model                    -                             default
-    › Default Reasoning Level          high                          config.toml:3
+    › Default Reasoning Level          high                          /home/u/.config/coppice/config.toml:3
       THEME
       Theme                            auto                          default
       NOTIFY
@@ -254,6 +254,18 @@ fn every_key_stands_with_its_value_and_where_that_comes_from() {
 }
 
 #[test]
+fn a_row_names_the_file_of_its_value_as_far_as_it_fits() {
+    let project = "/home/u/.local/share/coppice/projects/0073e862fffb69e0/config.toml:1";
+    let own = "/home/u/.config/coppice/config.toml:3";
+    let set = |origin: &str, key: &str| ConfigValue { origin: origin.into(), ..value(key, json!("squash")) };
+    let mut model = facing(WIDE, vec![set(own, "merge.style"), set(project, "theme")]);
+    let shown = main(&mut model);
+    for expected in [own, "…/share/coppice/projects/0073e862fffb69e0/config.toml:1"] {
+        assert!(shown.lines().any(|row| row.trim_end().ends_with(&format!("  {expected}"))), "{expected}: {shown}");
+    }
+}
+
+#[test]
 fn a_change_is_made_below_the_list() {
     let mut model = facing(NARROW, config());
     press(&mut model, &["j", "enter"]);
@@ -261,7 +273,7 @@ fn a_change_is_made_below_the_list() {
      Settings  changes hold for you, in this project  p for you, in all projects
       DEFAULT
       Default Model                    -                             default
-    › Default Reasoning Level          high                          config.toml:3
+    › Default Reasoning Level          high                          …/config.toml:3
       THEME
       Theme                            auto                          default
       NOTIFY
