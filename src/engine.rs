@@ -191,7 +191,7 @@ impl Engine {
         if posture.is_some() || yolo.is_some() {
             self.tell(id, Command::SetPosture { posture, yolo }).await?;
         }
-        let draft = Draft { text, images, switch, context, author: PromptAuthor::Person };
+        let draft = Box::new(Draft { text, images, switch, context, author: PromptAuthor::Person });
         self.tell(id, Command::Send { draft, when }).await
     }
 

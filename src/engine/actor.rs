@@ -92,7 +92,7 @@ pub(super) enum Command {
     /// Begins the first queued prompt of a session that was just created.
     Start,
     Send {
-        draft: Draft,
+        draft: Box<Draft>,
         when: When,
     },
     /// Sends what a person said about the changes.

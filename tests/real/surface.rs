@@ -39,7 +39,7 @@ fn no_model_is_offered_agents_of_its_programs_own(agent: Agent) {
     }
 }
 
-/// R36: what writes is not offered, and a call of it does nothing.
+/// R36: what writes is not offered, and a call of it does nothing. What git says is read by served tools.
 fn a_reader_changes_nothing_however_it_tries(agent: Agent) {
     let stage = Stage::new();
     stage.write("known.txt", "the word is heron\n");
@@ -61,6 +61,9 @@ fn a_reader_changes_nothing_however_it_tries(agent: Agent) {
     for call in &calls {
         assert_none_of(call, writers_of(agent));
         assert_none_of(call, agents_of(agent));
+        let offered = call.offered();
+        let git = ["git_diff_files", "git_show_file_at_rev", "git_branch_status"];
+        assert!(git.iter().all(|tool| offered.contains(&agent.dialect().served(tool))), "{offered:?}");
     }
 }
 

@@ -43,7 +43,7 @@ impl Actor {
                 self.start().await;
                 Ok(())
             }
-            Command::Send { draft, when } => self.send(draft, when).await,
+            Command::Send { draft, when } => self.send(*draft, when).await,
             Command::SendReview => self.send_review().await,
             Command::DropPrompt { number } => self.drop_prompt(number).await,
             Command::Answer { answers } => self.answer(answers).await,

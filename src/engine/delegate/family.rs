@@ -142,13 +142,13 @@ pub(super) async fn send_input(
         delegation::When::NextTurn => When::InOrder,
         delegation::When::Now => When::Now,
     };
-    let draft = Draft {
+    let draft = Box::new(Draft {
         text: input.text,
         images: Vec::new(),
         switch: Switch::default(),
         context: None,
         author: PromptAuthor::ParentAgent,
-    };
+    });
     let session = tell(shared, child, Command::Send { draft, when }).await?;
     let submission = format!("{child}-{}", session.turns + session.queued);
     Ok(serde_json::json!({ "submission_id": submission }).to_string())

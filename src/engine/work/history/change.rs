@@ -138,7 +138,7 @@ pub(super) async fn push(shared: &Arc<Shared>, caller: &Caller, tree: Worktree) 
     let found = caller.cancel.run_until_cancelled(asked).await;
     // The branch is at its remote, whatever GitHub says.
     let found = match found.and_then(Result::ok) {
-        Some(Ok(pull)) => say::PullOfBranch::Open(pull),
+        Some(Ok(pull)) => say::PullOfBranch::Open(Box::new(pull)),
         Some(Err(Fault::GitHub(GitHubError::NotFound))) => say::PullOfBranch::Absent,
         Some(Err(_)) | None => say::PullOfBranch::Unknown,
     };

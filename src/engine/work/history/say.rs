@@ -132,7 +132,7 @@ pub(super) fn plural(files: usize) -> &'static str {
 
 /// What GitHub says about the pull request of a branch.
 pub(super) enum PullOfBranch {
-    Open(Pull),
+    Open(Box<Pull>),
     Absent,
     Unknown,
 }
