@@ -270,7 +270,7 @@ fn space_goes_to_who_really_waits_from_anywhere() {
 fn what_needs_a_person_is_counted_as_the_inbox_does() {
     let interrupted = Session {
         waiting_for: Some(WaitingFor::Approval),
-        approvals: vec![look::push(), look::push()],
+        approvals: vec![look::push(), Approval { id: "r2".into(), ..look::push() }],
         needs: 2,
         ..named("expired", Status::Interrupted)
     };
@@ -281,7 +281,7 @@ fn what_needs_a_person_is_counted_as_the_inbox_does() {
     all.extend([interrupted, named("confl", Status::Conflict), named("intrr", Status::Interrupted)]);
     let mut model = model(WIDE, all);
     assert_eq!(listed(&model), "NEEDS YOU exp con RUNNING oth roo +kid +-low -kid INTERRUPTED int");
-    press(&mut model, &["space", "enter"]);
+    press(&mut model, &["enter"]);
     let shown = screen(&mut model);
     assert!(shown.contains("3 need you") && shown.contains("1 of 3 waiting"), "{shown}");
     // A call that waits says so, also when its turn was interrupted.
