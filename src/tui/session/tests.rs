@@ -259,6 +259,11 @@ fn a_child_that_can_only_read_is_shown_as_that() {
         model.view = View::Sessions;
         [row, header, screen(model)].map(|text| text.contains("read-only"))
     };
+    // The row of a child that changed nothing, where nothing tells what it costs, has room for it.
+    with(&mut model, |session| session.usage = Usage::default());
+    if let Some(child) = model.world.sessions.get_mut(CHILD) {
+        child.changes = Default::default();
+    }
     assert_eq!(everywhere(&mut model), [false; 3]);
     let agent = model.world.sessions[CHILD].agent.clone().unwrap();
     model.world.agents =
