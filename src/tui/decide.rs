@@ -107,10 +107,16 @@ pub(crate) fn enter(model: &mut Model) -> Vec<Request> {
 /// Opens the session that the card is about; where it is open, shows the next page of the call.
 fn look_closer(model: &mut Model) -> Vec<Request> {
     let Need { session, .. } = need_of(model);
-    match &model.view {
-        View::Session(open) if *open == session => step(model, Step::PageDown),
-        _ if !model.world.sessions.contains_key(&session) => step(model, Step::PageDown),
-        View::Sessions | View::Session(_) | View::Review(_) | View::Settings => model.open_session(&session),
+    let is_open = matches!(&model.view, View::Session(open) if *open == session);
+    if !is_open && model.world.sessions.contains_key(&session) {
+        return model.open_session(&session);
+    }
+    let scroll = |model: &mut Model| state(model).map(|state| state.scroll);
+    let before = scroll(model);
+    let requests = step(model, Step::PageDown);
+    match scroll(model) == before {
+        true => notice::say(model, "only the keys on the card decide".to_owned()),
+        false => requests,
     }
 }
 

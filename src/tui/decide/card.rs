@@ -150,7 +150,7 @@ impl Card<'_> {
                         .plain(format!("{place} of {all} waiting"))
                         .dim(format!(" · {} next", key(Action::NextRequest))),
                 };
-                let decide = format!("{} decide, {} opens", self.deciding_keys(), key(Action::Open));
+                let decide = format!("{} decide, {} does not", self.deciding_keys(), key(Action::Open));
                 waiting.dim(format!(" · {decide} · {} later", key(Action::Back)))
             }
         }

@@ -74,7 +74,7 @@ fn what_has_no_rule_is_decided_once_and_says_so() {
     ╭ Bash(rm -rf build && cargo build)                                                       demo · Work of abcd2345 · 5m
     │  in coppice/abcd2345/fix-the-parser · why: the rule asks (project rules: "bash": ask in permissions.json:4)
     │  y once   n no, with a word why   only once: no rule would cover this call and no other
-    ╰ 1 waiting · y n decide, enter opens · esc later
+    ╰ 1 waiting · y n decide, enter does not · esc later
     "#);
 }
 
@@ -91,7 +91,11 @@ fn enter_looks_closer_and_decides_nothing() {
     }
     assert_eq!(press(&mut model, &["enter"]), []);
     assert!(card(&mut model).contains("more lines, 10 above"), "{}", card(&mut model));
-    assert!(card(&mut model).ends_with("y s a n d decide, enter opens · esc later"));
+    // At the end nothing more is seen, and that is said.
+    press(&mut model, &["G", "enter"]);
+    assert!(screen(&mut model).contains("only the keys on the card decide"));
+    press(&mut model, &["g", "enter"]);
+    assert!(card(&mut model).ends_with("y s a n d decide, enter does not · esc later"));
 }
 
 #[test]
@@ -103,7 +107,7 @@ fn the_card_is_the_one_of_the_sketch() {
     │  ⚠ destructive: rm -rf
     │  in coppice/abcd2345/fix-the-parser · why: the rule asks (project rules: "bash": ask in permissions.json:4)
     │  y once   s this session   a always, saves Bash(cargo build)   n no, with a word why   d never
-    ╰ 1 of 2 waiting · space next · y s a n d decide, enter opens · esc later
+    ╰ 1 of 2 waiting · space next · y s a n d decide, enter does not · esc later
     "#);
     model.size = NARROW;
     insta::assert_snapshot!(card(&mut model), @r#"
@@ -113,7 +117,7 @@ fn the_card_is_the_one_of_the_sketch() {
     │  "bash": ask in permissions.json:4)
     │  y once   s this session   a always, saves Bash(cargo build)   n no, with a
     │  word why   d never
-    ╰ 1 of 2 waiting · space next · y s a n d decide, enter opens · esc later
+    ╰ 1 of 2 waiting · space next · y s a n d decide, enter does not · esc later
     "#);
 }
 
@@ -140,7 +144,7 @@ fn a_long_preview_scrolls_and_a_refusal_has_words() {
     │  class)
     │  y once   s this session   a always, saves Edit(src/**)   n no, with a word
     │  why   d never
-    ╰ 1 waiting · y s a n d decide, enter opens · esc later
+    ╰ 1 waiting · y s a n d decide, enter does not · esc later
     ");
     press(&mut model, &["G", "n"]);
     write(&mut model, "read it once in new()");
@@ -251,7 +255,7 @@ fn a_childs_request_is_decided_at_the_child() {
     │  ⚠ destructive: rm -rf
     │  in coppice/abcd2345/fix-the-parser · why: the rule asks (project rules: "bash": ask in permissions.json:4)
     │  y once   s this session   a always, saves Bash(cargo build)   n no, with a word why   d never
-    ╰ 1 waiting · y s a n d decide, enter opens · esc later
+    ╰ 1 waiting · y s a n d decide, enter does not · esc later
     "#);
 }
 
