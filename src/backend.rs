@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn r112_a_tool_is_listed_with_what_its_calls_do() {
+    fn a_tool_is_listed_with_what_its_calls_do() {
         for (effect, expected) in [
             (Effect::Reads, Annotations::ReadOnly),
             (Effect::Adds, Annotations::Additive),

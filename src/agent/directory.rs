@@ -100,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn r20_between_the_two_directories_of_tasks_the_first_one_is_read() {
+    fn between_the_two_directories_of_tasks_the_first_one_is_read() {
         let [coppice, agents, claude] = [".coppice/agents", ".agents/agents", ".claude/agents"].map(in_project);
         assert_eq!(to_read(&[coppice, agents, claude]), [coppice, agents]);
         assert_eq!(to_read(&[coppice, claude]), [coppice, claude]);
     }
 
     #[test]
-    fn r20_only_markdown_files_define_agents() {
+    fn only_markdown_files_define_agents() {
         for (name, expected) in [
             ("a.md", Some("a")),
             ("a.b.MD", Some("a.b")),

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r12_markers_split_blocks_and_a_repeated_one_continues() {
+    fn markers_split_blocks_and_a_repeated_one_continues() {
         let body = "Default.\n<!-- agent_name: Strict -->\nOne.\n  <!-- agent_name: fast -->  \nTwo.\n<!-- agent_name:strict-->\nThree.";
         let named = vec![("strict".to_owned(), "One.\nThree.".to_owned()), ("fast".to_owned(), "Two.\n".to_owned())];
         assert_eq!(split(body), Blocks { default: "Default.\n".to_owned(), named });

@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn r59_a_wrapped_event_reads_back_with_its_origin() {
+    fn a_wrapped_event_reads_back_with_its_origin() {
         let origin = Origin {
             agent_type: "explore".into(),
             session_id: "childaaa".into(),

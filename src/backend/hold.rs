@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn r37_a_shell_that_reads_is_held_by_a_sandbox_that_does_not_write() {
+    fn a_shell_that_reads_is_held_by_a_sandbox_that_does_not_write() {
         use NativeTool::{Bash, Edit, Locate, Patch, Read, Search, Todo, WebSearch};
         let reason = |tools: &[NativeTool], access| codex::spec().holds(&native(tools, access)).err();
         for tools in [&[][..], &[Read, Search, Locate], &[Todo, WebSearch], &[Read, Edit], &[Read, Bash]] {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn r37_an_agent_that_nobody_knows_holds_nothing() {
+    fn an_agent_that_nobody_knows_holds_nothing() {
         let spec = registry::from_config("mine", vec!["mine".to_owned()], Vec::new(), Vec::new());
         assert_eq!(spec.holds(&Native::default()), Ok(()));
         let reason = "backend `mine` has no way to take an agent's own tools away".to_owned();

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn r85_destructive_flags_are_a_row_of_their_own_in_bold_red() {
+    fn destructive_flags_are_a_row_of_their_own_in_bold_red() {
         let push = sample::push();
         insta::assert_snapshot!(text(&push, Length::Whole), @r"
         r1  Bash(git push --force origin main)  (12s ago)

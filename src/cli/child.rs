@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn r59_a_child_is_told_in_short_lines() {
+    fn a_child_is_told_in_short_lines() {
         let asked = AskedQuestion { text: "Which port?".into(), options: vec![] };
         let error = TurnError { kind: "crashed".into(), message: "it died".into(), hint: None, ..TurnError::default() };
         let facts = [
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn r59_nothing_is_said_twice_until_the_parents_turn_is_over() {
+    fn nothing_is_said_twice_until_the_parents_turn_is_over() {
         let mut children = Children::default();
         let (here, running) = (origin(&["efgh3456"]), sample::handoff());
         assert!(children.handoff(&Handoff { status: HandoffStatus::Queued, ..running.clone() }).is_some());

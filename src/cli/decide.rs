@@ -201,7 +201,7 @@ mod tests {
     const FILE: Option<&str> = Some("/src/app/.coppice/permissions.local.json");
 
     #[test]
-    fn r75_what_was_saved_is_said_with_its_place() {
+    fn what_was_saved_is_said_with_its_place() {
         let mut before = sample::approval();
         before.approvals[0].saves = vec!["Bash(cargo test *)".into()];
         before.approvals.push(Approval { id: "r2".into(), title: "run `cargo test -q`".into(), ..sample::push() });
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn r49_a_childs_request_is_named_by_the_child() {
+    fn a_childs_request_is_named_by_the_child() {
         let mut session = sample::approval();
         session.approvals[0].id = "1".into();
         let of = |child: &str, requested_at| Approval {

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn r93_what_waits_is_listed_with_the_session_that_left_it() {
+    fn what_waits_is_listed_with_the_session_that_left_it() {
         let text = rows(&plans(), NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
         import           1m            Import the old data
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn r93_a_plan_is_named_by_its_id_or_a_beginning() {
+    fn a_plan_is_named_by_its_id_or_a_beginning() {
         let said = |plans: &[SavedPlan], word: &str| match named(plans, word) {
             Ok(plan) => plan.id.clone(),
             Err(Failure::Told(report)) => report.message,

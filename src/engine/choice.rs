@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn r17_a_call_for_an_unknown_model_reads_what_there_is() {
+    fn a_call_for_an_unknown_model_reads_what_there_is() {
         let registry = Registry::of(specs());
         let installed = |spec: &Spec| ["codex", "gemini"].contains(&spec.name.as_str());
         let routed = |wanted| route(&configured(""), &registry, &installed, wanted).map(|chosen| chosen.model);
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn r17_a_call_for_an_effort_reads_what_the_model_has() {
+    fn a_call_for_an_effort_reads_what_the_model_has() {
         let specs = specs();
         let routed = |model, wanted| route_effort(&specs[1], Some(model), wanted);
         assert_eq!(routed("gpt-5.4", "xhigh"), Ok(Some(R::Xhigh)));

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r93_a_session_leaves_plan_mode_for_what_it_had_before() {
+    fn a_session_leaves_plan_mode_for_what_it_had_before() {
         let plain = Config::default();
         let edits = Config { default_posture: Some(Posture::Edits), ..Config::default() };
         let plan = Config { default_posture: Some(Posture::Plan), ..Config::default() };
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn r92_only_a_file_with_text_is_a_plan() {
+    fn only_a_file_with_text_is_a_plan() {
         let home = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);
         fs::write(at("blank"), " \n\n").unwrap();

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r93_what_waits_is_listed_and_what_is_worked_on_is_not() {
+    fn what_waits_is_listed_and_what_is_worked_on_is_not() {
         let home = tempfile::tempdir().unwrap();
         for (name, text) in [
             ("kept-aaaa2222.md", "# Kept"),

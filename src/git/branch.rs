@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn r108_a_branch_that_exists_is_left_alone() {
+    fn a_branch_that_exists_is_left_alone() {
         let sandbox = Sandbox::new();
         let tree = sandbox.session("abcdefgh");
         let before = sandbox.head();

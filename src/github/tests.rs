@@ -76,7 +76,7 @@ fn line(request: &str) -> &str {
 }
 
 #[test]
-fn r109_the_pull_request_of_a_branch_is_one_request() {
+fn the_pull_request_of_a_branch_is_one_request() {
     let pulls = json!([
         { "number": 3, "state": "closed", "merged_at": "2026-01-01", "title": "old" },
         { "number": 2, "state": "open", "title": "open", "user": null, "head": { "ref": "fix/it", "sha": "abc" } },
@@ -151,7 +151,7 @@ fn a_redirect_is_followed_below_the_base_and_nowhere_else() {
 }
 
 #[test]
-fn r109_a_review_has_both_kinds_of_checks_and_a_bounded_diff() {
+fn a_review_has_both_kinds_of_checks_and_a_bounded_diff() {
     let runs = json!({ "check_runs": [{ "name": "test", "status": "completed", "conclusion": "failure" },
         { "name": "lint", "status": "in_progress", "conclusion": null }] });
     let statuses = json!({ "statuses": [{ "context": "ci", "state": "error" }] });
@@ -185,7 +185,7 @@ fn issues_are_filtered_by_all_and_without_pull_requests() {
 }
 
 #[test]
-fn r109_no_error_holds_the_token() {
+fn no_error_holds_the_token() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let base = Base::parse(&format!("http://{gone}")).unwrap();
     let client = Client::new(base, Token::parse("ghp_secret").unwrap());

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn r109_a_token_shows_itself_nowhere() {
+    fn a_token_shows_itself_nowhere() {
         let token = Token::parse("ghp_secret").unwrap();
         assert_eq!(format!("{token:?} {:?}", Some(&token)), "Token(…) Some(Token(…))");
     }

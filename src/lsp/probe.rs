@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn r110_what_is_seen_is_found() {
+    fn what_is_seen_is_found() {
         assert_eq!(seen("running(run)", "run"), [8, 0]);
         assert_eq!(seen("x = a.b.c(1)", "a.b.c"), [8, 4]);
         assert_eq!(seen("𝄞 = ü", "ü"), [5]);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn r110_only_whole_names_are_the_symbol() {
+    fn only_whole_names_are_the_symbol() {
         assert_eq!(whole("running(run)", "run"), [8]);
         assert_eq!(whole("run(run, rerun)", "run"), [0, 4]);
         assert_eq!(whole("x = a.b.c(1)", "a.b.c"), [8]);

@@ -33,7 +33,7 @@ fn a_client_gets_the_revision_that_it_speaks() {
 }
 
 #[test]
-fn r112_annotations_are_listed_where_there_are_some() {
+fn annotations_are_listed_where_there_are_some() {
     let described =
         |name: &str| json!({"name": name, "description": format!("Does {name}"), "inputSchema": {"type": "object"}});
     let mut list = described("list");
@@ -90,7 +90,7 @@ fn a_call_brings_what_it_was_given() {
 }
 
 #[test]
-fn r112_a_backend_gets_text_and_nothing_else() {
+fn a_backend_gets_text_and_nothing_else() {
     let text = |text: &str| json!([{"type": "text", "text": text}]);
     let done = json!({"content": text("done"), "isError": false});
     assert_eq!(result(&json!(2), &Ok(Output::from("done".to_owned()))), ok(json!(2), done));

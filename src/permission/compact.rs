@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn r73_the_last_rule_that_matches_decides() {
+    fn the_last_rule_that_matches_decides() {
         let map = CompactPermission::new([
             simple("*", Action::Deny),
             simple("Grep", Action::Allow),

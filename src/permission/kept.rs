@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn r73_files_that_may_not_be_read_are_not_searched() {
+    fn files_that_may_not_be_read_are_not_searched() {
         let hidden = ["api/.env", ".env", "my-credentials.json", "secrets/a.txt", "a.env.local"];
         check(&[load::SEED], &[], &hidden, &["src/a.rs", "api/.env.example"]);
         check(&[r#"{"read":{"*.env":"deny"}}"#, r#"{"read":"allow"}"#], &[], &["a.env"], &["b"]);

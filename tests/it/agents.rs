@@ -39,7 +39,7 @@ fn used(env: &TestEnv, id: &str) -> Vec<Value> {
 }
 
 #[test]
-fn r4_r5_the_project_wins_over_the_user_and_the_user_over_us_as_a_whole() {
+fn the_project_wins_over_the_user_and_the_user_over_us_as_a_whole() {
     let env = TestEnv::new();
     write_home(&env, "coppice/agents/reviewer.md", &agent("AllowTools: [read]\n", "User."));
     env.write(".coppice/agents/reviewer.md", &agent("", "Project."));
@@ -57,7 +57,7 @@ fn r4_r5_the_project_wins_over_the_user_and_the_user_over_us_as_a_whole() {
 }
 
 #[test]
-fn r7_a_person_chooses_only_who_works_for_persons() {
+fn a_person_chooses_only_who_works_for_persons() {
     let env = TestEnv::new();
     assert_snapshot!(env.coppice(&["new", "--model", "demo", "--agent", "explore", "hi"]).transcript(), @r"
     exit: 2
@@ -84,7 +84,7 @@ fn r7_a_person_chooses_only_who_works_for_persons() {
 }
 
 #[test]
-fn r9_the_nearest_file_counts_and_none_above_the_repository() {
+fn the_nearest_file_counts_and_none_above_the_repository() {
     let env = TestEnv::new();
     write_home(&env, ".codex/.agents/above.md", &agent("", "Above."));
     env.write(".coppice/agents/near.md", &agent("", "Root."));
@@ -101,7 +101,7 @@ fn r9_the_nearest_file_counts_and_none_above_the_repository() {
 }
 
 #[test]
-fn r19_copies_of_our_agents_are_made_on_request_and_never_over_a_file() {
+fn copies_of_our_agents_are_made_on_request_and_never_over_a_file() {
     let env = TestEnv::new();
     write_home(&env, "coppice/agents/planner.md", &agent("", "Mine."));
     let refused = env.coppice(&["agents", "init"]);
@@ -124,7 +124,7 @@ fn r19_copies_of_our_agents_are_made_on_request_and_never_over_a_file() {
 }
 
 #[test]
-fn r22_an_edit_of_a_file_counts_at_the_next_prompt() {
+fn an_edit_of_a_file_counts_at_the_next_prompt() {
     let env = TestEnv::new();
     env.write(".coppice/agents/mine.md", &agent("AllowTools: [read]\n", "One."));
     let id = env.create_with(&["--model", "demo", "--agent", "mine"], GIVEN);
@@ -143,7 +143,7 @@ fn r22_an_edit_of_a_file_counts_at_the_next_prompt() {
 }
 
 #[test]
-fn r24_a_broken_file_is_told_and_nobody_steps_in() {
+fn a_broken_file_is_told_and_nobody_steps_in() {
     let env = TestEnv::new();
     env.write(".coppice/agents/reviewer.md", "---\ndescription: Mine\nAllowTools: [read\n---\nx\n");
     env.write(".coppice/agents/planner.md", "---\ndescription: Mine\nmode: foo\n---\nx\n");
@@ -168,7 +168,7 @@ fn r24_a_broken_file_is_told_and_nobody_steps_in() {
 }
 
 #[test]
-fn r25_what_an_agent_writes_in_its_worktree_defines_nobody() {
+fn what_an_agent_writes_in_its_worktree_defines_nobody() {
     let env = TestEnv::new();
     env.write(".coppice/agents/mine.md", &agent("AllowTools: [read, write]\n", "One."));
     env.commit("an agent");
@@ -191,7 +191,7 @@ fn r25_what_an_agent_writes_in_its_worktree_defines_nobody() {
 }
 
 #[test]
-fn r26_every_file_tells_where_it_is_from_and_what_is_wrong_with_it() {
+fn every_file_tells_where_it_is_from_and_what_is_wrong_with_it() {
     let env = TestEnv::new();
     env.write(".codex/.agents/reviewer.md", "---\ndescription: Mine\nallow_list: [read, frob]\n---\nx\n");
     let listed = env.json(&["agents", "list"]);
@@ -209,7 +209,7 @@ fn r26_every_file_tells_where_it_is_from_and_what_is_wrong_with_it() {
 }
 
 #[test]
-fn r36_a_tool_outside_of_the_surface_is_not_advertised() {
+fn a_tool_outside_of_the_surface_is_not_advertised() {
     let env = TestEnv::new();
     for (name, header, given) in [
         ("none", "AllowTools: []\n", "tools: none\n\nnative: none; read-only"),
@@ -228,7 +228,7 @@ fn r36_a_tool_outside_of_the_surface_is_not_advertised() {
 }
 
 #[test]
-fn r37_a_surface_that_a_backend_cannot_hold_is_refused_or_said() {
+fn a_surface_that_a_backend_cannot_hold_is_refused_or_said() {
     let env = TestEnv::new();
     let id = env.create_with(&["--model", "forgetful", "--agent", "reviewer"], &say("done"));
     env.wait_for(&id, "failed");
@@ -248,7 +248,7 @@ fn r37_a_surface_that_a_backend_cannot_hold_is_refused_or_said() {
 }
 
 #[test]
-fn r39_r40_r41_a_model_is_told_what_the_contract_says() {
+fn a_model_is_told_what_the_contract_says() {
     let env = TestEnv::new();
     let auditor = "---\ndescription: Compliance checks.\nmodel: m\nagent_names:\n  - {name: strict, description: Slow., \
         model: n}\n  - {name: fast, description: Quick.}\nallow_list: [wait, exec_command]\ndeny_list: [apply_patch]\n---\n\
@@ -282,7 +282,7 @@ fn r39_r40_r41_a_model_is_told_what_the_contract_says() {
 }
 
 #[test]
-fn r16_r17_a_person_is_heard_before_the_persona_and_the_file() {
+fn a_person_is_heard_before_the_persona_and_the_file() {
     let env = TestEnv::new();
     env.write(".coppice/agents/mine.md", &agent("model: forgetful\n", "Work."));
     let id = env.create_with(&["--agent", "mine"], &say("done"));
@@ -311,7 +311,7 @@ fn r16_r17_a_person_is_heard_before_the_persona_and_the_file() {
 }
 
 #[test]
-fn r38_a_skill_is_listed_where_it_can_be_loaded_and_comes_with_its_name() {
+fn a_skill_is_listed_where_it_can_be_loaded_and_comes_with_its_name() {
     let env = taped();
     env.write(".coppice/skills/pdf/SKILL.md", "---\ndescription: Makes PDFs\n---\nUse the tool.\n");
     let id = env.create_with(&["--model", "taped"], &say("done"));
@@ -389,7 +389,7 @@ fn a_slash_command_gets_the_text_that_follows_its_name() {
 }
 
 #[test]
-fn r136_a_switch_tells_the_agent_in_a_delta_and_once_only() {
+fn a_switch_tells_the_agent_in_a_delta_and_once_only() {
     let env = taped();
     env.write(".coppice/agents/poet.md", &agent("", "Speak in rhymes."));
     env.write(".coppice/agents/clerk.md", &agent("", "Speak in lists."));
@@ -415,7 +415,7 @@ fn r136_a_switch_tells_the_agent_in_a_delta_and_once_only() {
 }
 
 #[test]
-fn r136_a_switch_brings_its_tools_also_after_a_restart() {
+fn a_switch_brings_its_tools_also_after_a_restart() {
     let env = TestEnv::new();
     let id = env.create_ready(GIVEN);
     let builder = env.last_answer(&id);

@@ -23,7 +23,7 @@ fn create(env: &TestEnv, posture: &str, prompt: &str) -> String {
 }
 
 #[test]
-fn r135_a_call_that_stays_in_the_worktree_asks_nobody() {
+fn a_call_that_stays_in_the_worktree_asks_nobody() {
     for env in [TestEnv::new(), open()] {
         for (deed, file) in [("@write inside.txt 1", "inside.txt"), ("@run echo 2 > made.txt", "made.txt")] {
             let id = create(&env, "unattended", &request(deed));
@@ -57,7 +57,7 @@ fn a_call_that_leaves_the_worktree_waits_for_a_person() {
 }
 
 #[test]
-fn r84_what_belongs_to_git_or_to_us_is_refused_without_a_question() {
+fn what_belongs_to_git_or_to_us_is_refused_without_a_question() {
     let env = open();
     std::os::unix::fs::symlink(env.path(""), env.repo().join("out")).unwrap();
     env.commit("a way out");

@@ -112,7 +112,7 @@ fn at(path: &str, more: &Value) -> Value {
 }
 
 #[test]
-fn r110_symbols_and_definitions_are_found_by_what_is_seen() {
+fn symbols_and_definitions_are_found_by_what_is_seen() {
     let env = project();
     let found = json!([{ "path": "src/a.ts", "line": 1, "character": 16, "end_line": 1, "end_char": 21 }]);
     let symbols = json!({ "symbols": [{ "name": "greet", "kind": "function", "path": "src/a.ts", "line": 1 }] });
@@ -132,7 +132,7 @@ fn r110_symbols_and_definitions_are_found_by_what_is_seen() {
 }
 
 #[test]
-fn r110_what_a_server_cannot_do_is_a_notice() {
+fn what_a_server_cannot_do_is_a_notice() {
     let env = project();
     for (tool, more) in
         [("refs", json!({ "symbol": "greet" })), ("trace", json!({ "symbol": "greet", "mode": "callers" }))]
@@ -145,7 +145,7 @@ fn r110_what_a_server_cannot_do_is_a_notice() {
 }
 
 #[test]
-fn r110_diagnostics_are_told_file_by_file() {
+fn diagnostics_are_told_file_by_file() {
     let env = project();
     env.write("src/c.ts", "broken\n");
     env.commit("something broken");
@@ -166,7 +166,7 @@ fn r110_diagnostics_are_told_file_by_file() {
 }
 
 #[test]
-fn r110_a_rename_changes_all_files_of_the_work_tree() {
+fn a_rename_changes_all_files_of_the_work_tree() {
     let env = project();
     let rename = call("rename_symbol", &at("src/b.ts", &json!({ "symbol": "greet", "new_name": "hail" })));
     let id = env.create_ready(&rename);
@@ -181,7 +181,7 @@ fn r110_a_rename_changes_all_files_of_the_work_tree() {
 }
 
 #[test]
-fn r110_a_rename_begins_at_the_symbol_and_nowhere_near_it() {
+fn a_rename_begins_at_the_symbol_and_nowhere_near_it() {
     let env = project();
     env.write("src/b.ts", "import { greet } from \"./greet\";\n");
     env.commit("a name twice on a line");
@@ -206,7 +206,7 @@ fn r110_a_rename_begins_at_the_symbol_and_nowhere_near_it() {
 }
 
 #[test]
-fn r110_no_edit_leaves_the_work_tree_or_passes_the_rules() {
+fn no_edit_leaves_the_work_tree_or_passes_the_rules() {
     let env = project();
     let link = env.repo().join("src/link.ts");
     std::os::unix::fs::symlink("/etc/hosts", link).unwrap();
@@ -228,7 +228,7 @@ fn r110_no_edit_leaves_the_work_tree_or_passes_the_rules() {
 }
 
 #[test]
-fn r110_where_nothing_holds_a_server_a_person_is_asked_and_it_gets_no_keys() {
+fn where_nothing_holds_a_server_a_person_is_asked_and_it_gets_no_keys() {
     let mut env = project();
     let server = env.path("bin/typescript-language-server");
     let script = fs::read_to_string(&server).unwrap();
@@ -266,7 +266,7 @@ fn a_server_is_shared_by_turns_and_ends_with_its_session() {
 }
 
 #[test]
-fn r80_a_rename_asks_about_files_that_no_rule_allowed() {
+fn a_rename_asks_about_files_that_no_rule_allowed() {
     let env = project();
     rules(&env, r#""allow":["Edit(src/**)"]"#);
     env.trust();
@@ -299,7 +299,7 @@ fn r80_a_rename_asks_about_files_that_no_rule_allowed() {
 }
 
 #[test]
-fn r80_who_allowed_a_rename_is_asked_again_only_about_what_is_always_asked() {
+fn who_allowed_a_rename_is_asked_again_only_about_what_is_always_asked() {
     let env = project();
     let attended = ["--model", "demo", "--posture", "attended"];
     let asked = |id: &str| env.kinds(id).iter().filter(|kind| *kind == "approval_requested").count();
@@ -326,7 +326,7 @@ fn r80_who_allowed_a_rename_is_asked_again_only_about_what_is_always_asked() {
 }
 
 #[test]
-fn r110_a_rename_that_is_made_is_told_though_the_server_ended() {
+fn a_rename_that_is_made_is_told_though_the_server_ended() {
     let env = project();
     rules(&env, r#""ask":["Edit(lib/**)"]"#);
     let id = env.create_with(&["--model", "demo", "--posture", "unattended"], &rename("wide"));
@@ -346,7 +346,7 @@ fn r110_a_rename_that_is_made_is_told_though_the_server_ended() {
 }
 
 #[test]
-fn r110_one_action_is_made_or_those_that_may_be_meant_are_listed() {
+fn one_action_is_made_or_those_that_may_be_meant_are_listed() {
     let env = project();
     let range = json!({
         "path": "src/a.ts", "start_line": 1, "start_character": 16, "end_line": 1, "end_character": 21,

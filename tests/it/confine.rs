@@ -21,7 +21,7 @@ fn executable(path: &Path, text: &str) {
 }
 
 #[test]
-fn r135_a_session_works_alone_in_its_tree_and_reaches_nothing_else() {
+fn a_session_works_alone_in_its_tree_and_reaches_nothing_else() {
     let env = TestEnv::new();
     let other = env.create_ready(&write("secret.txt", "of another session"));
     fs::write(env.path("home/.netrc"), "secret").unwrap();

@@ -93,7 +93,7 @@ pub(crate) fn record(text: &str) -> Value {
 }
 
 #[test]
-fn r46_work_goes_to_those_who_work_for_others_whoever_asks() {
+fn work_goes_to_those_who_work_for_others_whoever_asks() {
     let env = TestEnv::new();
     let script =
         steps(&[delegate("builder", &say("x")), delegate("general", &say("one")), delegate("reviewer", &say("two"))]);
@@ -110,7 +110,7 @@ fn r46_work_goes_to_those_who_work_for_others_whoever_asks() {
 }
 
 #[test]
-fn r47_r60_a_child_is_a_session_in_a_worktree_of_its_own_and_its_record_is_kept() {
+fn a_child_is_a_session_in_a_worktree_of_its_own_and_its_record_is_kept() {
     let env = TestEnv::new();
     let (id, answer) = played(&env, &delegate("general", &steps(&[crate::script::write("a.txt", "1"), say("did it")])));
     let child = child(&env, &id);
@@ -135,7 +135,7 @@ fn r47_r60_a_child_is_a_session_in_a_worktree_of_its_own_and_its_record_is_kept(
 }
 
 #[test]
-fn r48_r49_a_child_completes_fails_or_waits_for_a_person_who_answers_it_there() {
+fn a_child_completes_fails_or_waits_for_a_person_who_answers_it_there() {
     let env = TestEnv::new();
     let scripts = [
         say("done"),
@@ -172,7 +172,7 @@ fn r48_r49_a_child_completes_fails_or_waits_for_a_person_who_answers_it_there() 
 }
 
 #[test]
-fn r49_a_childs_question_is_answered_at_the_parent_and_the_call_goes_on() {
+fn a_childs_question_is_answered_at_the_parent_and_the_call_goes_on() {
     let env = TestEnv::new();
     let id = parent(&env, &delegate("general", &question("Which colour?", &["red", "green"])));
     drop(env.coppice(&["wait", &id, "--timeout", "30s"]).exits(3));
@@ -187,7 +187,7 @@ fn r49_a_childs_question_is_answered_at_the_parent_and_the_call_goes_on() {
 }
 
 #[test]
-fn r49_answers_at_the_parent_reach_the_child_that_asked() {
+fn answers_at_the_parent_reach_the_child_that_asked() {
     let env = TestEnv::new();
     let ask = |what: &str| delegate("general", &question(what, &[]));
     let id = parent(&env, &together(&[ask("Which colour?"), ask("Which shape?")]));
@@ -226,7 +226,7 @@ fn a_child_whose_turn_ended_with_questions_completes_with_the_turn_that_answers_
 }
 
 #[test]
-fn r50_a_child_works_with_its_own_model_else_with_its_parents() {
+fn a_child_works_with_its_own_model_else_with_its_parents() {
     let env = TestEnv::new();
     define(&env, "own", "model: forgetful\n");
     define(&env, "away", "model: no-such-model\n");
@@ -251,7 +251,7 @@ fn r50_a_child_works_with_its_own_model_else_with_its_parents() {
 }
 
 #[test]
-fn r17_a_model_or_effort_that_is_not_there_is_refused_before_anything_starts() {
+fn a_model_or_effort_that_is_not_there_is_refused_before_anything_starts() {
     let env = TestEnv::new();
     let program = env!("CARGO_BIN_EXE_coppice");
     env.configure(&format!(
@@ -272,7 +272,7 @@ fn r17_a_model_or_effort_that_is_not_there_is_refused_before_anything_starts() {
 }
 
 #[test]
-fn r18_a_read_only_agent_is_held_to_reading_and_any_other_inherits() {
+fn a_read_only_agent_is_held_to_reading_and_any_other_inherits() {
     let env = TestEnv::new();
     define(&env, "reads", "read_only: true\n");
     define(&env, "free", "");
@@ -288,7 +288,7 @@ fn r18_a_read_only_agent_is_held_to_reading_and_any_other_inherits() {
 }
 
 #[test]
-fn r51_the_tool_is_gone_when_nobody_works_for_others() {
+fn the_tool_is_gone_when_nobody_works_for_others() {
     let env = TestEnv::new();
     let (_, answer) = played(&env, "@tools");
     assert!(answer.contains("delegate"), "{answer}");
@@ -304,7 +304,7 @@ fn r51_the_tool_is_gone_when_nobody_works_for_others() {
 }
 
 #[test]
-fn r52_a_child_hands_nothing_on_also_when_its_file_allows_it() {
+fn a_child_hands_nothing_on_also_when_its_file_allows_it() {
     let env = TestEnv::new();
     define(&env, "eager", "AllowTools: [read, question, delegate, task, spawn_agent, Agent, wait]\n");
     let script = steps(&["@tools".to_owned(), delegate("general", "x")]);
@@ -319,7 +319,7 @@ fn r52_a_child_hands_nothing_on_also_when_its_file_allows_it() {
 }
 
 #[test]
-fn r53_an_orchestrator_hands_on_once_more() {
+fn an_orchestrator_hands_on_once_more() {
     let env = TestEnv::new();
     let deepest = delegate("orchestrator", &delegate("general", "x"));
     let (id, answer) = played(&env, &delegate("orchestrator", &deepest));
@@ -331,7 +331,7 @@ fn r53_an_orchestrator_hands_on_once_more() {
 }
 
 #[test]
-fn r54_calls_of_one_turn_run_together_and_a_full_house_says_so() {
+fn calls_of_one_turn_run_together_and_a_full_house_says_so() {
     let env = TestEnv::new();
     env.configure("[delegation]\nmax_children = 3");
     let go = env.visible_to_agents("go");
@@ -355,7 +355,7 @@ fn r54_calls_of_one_turn_run_together_and_a_full_house_says_so() {
 }
 
 #[test]
-fn r55_a_child_that_takes_too_long_is_ended() {
+fn a_child_that_takes_too_long_is_ended() {
     let env = TestEnv::new();
     define(&env, "slow", "timeout: 1s\n");
     let script = steps(&[crate::script::stray("stray.pid"), crate::script::hang()]);
@@ -371,7 +371,7 @@ fn r55_a_child_that_takes_too_long_is_ended() {
 }
 
 #[test]
-fn r57_a_child_ends_at_its_last_step() {
+fn a_child_ends_at_its_last_step() {
     let env = TestEnv::new();
     define(&env, "short", "maxSteps: 2\n");
     let script = steps(&["@say looked around", "@read README.md", "@read README.md", "@read README.md", "@hang"]);

@@ -39,7 +39,7 @@ fn served(trust: &str) -> TestEnv {
 }
 
 #[test]
-fn r81_a_call_of_an_external_tool_waits_for_a_person() {
+fn a_call_of_an_external_tool_waits_for_a_person() {
     let env = served("false");
     let id = env.create(&call("mcp__db__wipe", &json!({ "table": "users" })));
     env.wait_for(&id, "approval");
@@ -53,7 +53,7 @@ fn r81_a_call_of_an_external_tool_waits_for_a_person() {
 }
 
 #[test]
-fn r81_a_refused_call_is_not_made_and_the_model_hears_why() {
+fn a_refused_call_is_not_made_and_the_model_hears_why() {
     let env = served("false");
     let id = env.create(&call("mcp__db__wipe", &json!({})));
     env.wait_for(&id, "approval");
@@ -64,7 +64,7 @@ fn r81_a_refused_call_is_not_made_and_the_model_hears_why() {
 }
 
 #[test]
-fn r81_only_a_server_that_is_believed_reads_without_a_question() {
+fn only_a_server_that_is_believed_reads_without_a_question() {
     for (trust, status) in [("true", "ready"), ("false", "approval")] {
         let env = served(trust);
         let id = env.create(&call("mcp__db__look", &json!({})));

@@ -42,7 +42,7 @@ fn only_child(env: &TestEnv, parent: &str) -> String {
 }
 
 #[test]
-fn r59_the_parents_stream_holds_every_event_of_its_child_once() {
+fn the_parents_stream_holds_every_event_of_its_child_once() {
     let env = TestEnv::new();
     let id = parent(&env, &delegate("general", &say("found it")));
     env.wait_for(&id, "ready");
@@ -60,7 +60,7 @@ fn r59_the_parents_stream_holds_every_event_of_its_child_once() {
 }
 
 #[test]
-fn r59_a_stream_that_was_open_before_the_child_resumes_in_the_middle_of_it() {
+fn a_stream_that_was_open_before_the_child_resumes_in_the_middle_of_it() {
     let env = TestEnv::new();
     let id = parent(&env, &delegate("general", &say("found it")));
     let mut stream = env.start(&["events", &id, "--follow", "--json", "--since", "0"]);
@@ -75,7 +75,7 @@ fn r59_a_stream_that_was_open_before_the_child_resumes_in_the_middle_of_it() {
 }
 
 #[test]
-fn r49_a_childs_approval_is_given_at_the_parent() {
+fn a_childs_approval_is_given_at_the_parent() {
     let env = TestEnv::new();
     let id = parent(&env, &delegate("general", &steps(&[ask_to_run("true"), say("ran it")])));
     drop(env.coppice(&["wait", &id, "--timeout", "30s"]).exits(4));

@@ -155,7 +155,7 @@ fn what_is_pushed_is_never_forced_and_never_the_base() {
 }
 
 #[test]
-fn r108_an_agent_pushes_where_a_person_has_pushed_and_hears_of_the_pull_request() {
+fn an_agent_pushes_where_a_person_has_pushed_and_hears_of_the_pull_request() {
     let api = Api::new(vec![found(json!([pull(12)]))]);
     let env = world(&api);
     env.configure(&format!(
@@ -192,7 +192,7 @@ fn an_agent_that_pushes_hears_that_there_is_no_pull_request() {
 }
 
 #[test]
-fn r109_people_and_agents_publish_by_the_same_rules() {
+fn people_and_agents_publish_by_the_same_rules() {
     let api = Api::new(vec![found(json!([pull(12)])), route("PATCH /repos/ada/engine/pulls/12", 200, pull(12))]);
     let env = world(&api);
     let id = session(&env);
@@ -215,7 +215,7 @@ fn r109_people_and_agents_publish_by_the_same_rules() {
 }
 
 #[test]
-fn r109_a_review_shows_checks_from_all_pages_and_the_diff() {
+fn a_review_shows_checks_from_all_pages_and_the_diff() {
     let api = Api::new(vec![
         found(json!([pull(12)])),
         route(
@@ -301,7 +301,7 @@ fn a_token_goes_to_no_other_host() {
 }
 
 #[test]
-fn r109_without_a_login_tools_say_so_and_the_turn_goes_on() {
+fn without_a_login_tools_say_so_and_the_turn_goes_on() {
     let api = Api::new(vec![found(json!([pull(12)]))]);
     let mut env = world(&api);
     env.unset("GITHUB_TOKEN");
@@ -345,7 +345,7 @@ fn the_login_of_gh_is_asked_for_once() {
 }
 
 #[test]
-fn r109_no_backend_and_no_event_sees_the_token() {
+fn no_backend_and_no_event_sees_the_token() {
     let api = Api::new(vec![found(json!([pull(12)]))]);
     let env = world(&api);
     let id = env.create_ready(&steps(&[run("env > env.txt"), call("gh_pr_read", &json!({}))]));
@@ -387,7 +387,7 @@ fn an_agent_can_neither_push_nor_open_a_pull_request_by_the_command_line() {
 }
 
 #[test]
-fn r109_the_context_of_a_pull_request_follows_the_branch_to_its_remote() {
+fn the_context_of_a_pull_request_follows_the_branch_to_its_remote() {
     let env = world(&Api::new(Vec::new()));
     let id = session(&env);
     env.send_ready(&id, &[], &call("gh_pr_context", &json!({})));
@@ -426,7 +426,7 @@ fn asks(env: &TestEnv, id: &str, tool: &str, arguments: &Value) -> Value {
 }
 
 #[test]
-fn r109_an_agent_writes_to_github_what_a_person_has_read() {
+fn an_agent_writes_to_github_what_a_person_has_read() {
     let comment = json!({ "html_url": "https://github.com/ada/engine/pull/12#issuecomment-1" });
     let api = Api::new(vec![
         route("POST /repos/ada/engine/pulls ", 201, pull(12)),
@@ -487,7 +487,7 @@ fn r109_an_agent_writes_to_github_what_a_person_has_read() {
 }
 
 #[test]
-fn r109_what_github_refuses_an_agent_is_an_envelope_and_the_turn_goes_on() {
+fn what_github_refuses_an_agent_is_an_envelope_and_the_turn_goes_on() {
     let details = json!({ "message": "Validation Failed", "errors": [{ "message": "A pull request already exists" }] });
     let api = Api::new(vec![
         route("POST /repos/ada/engine/pulls ", 422, details),

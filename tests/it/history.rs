@@ -49,7 +49,7 @@ fn branch(env: &TestEnv, id: &str) -> String {
 }
 
 #[test]
-fn r107_every_agent_is_told_what_a_commit_message_is_written_from() {
+fn every_agent_is_told_what_a_commit_message_is_written_from() {
     let env = TestEnv::new();
     let id = env.create_ready(&steps(&[
         write("notes.md", "hello"),
@@ -203,7 +203,7 @@ fn what_leads_git_elsewhere_waits_for_a_person() {
 }
 
 #[test]
-fn r107_what_is_staged_is_committed_on_the_branch_of_the_session() {
+fn what_is_staged_is_committed_on_the_branch_of_the_session() {
     let env = changing();
     let before = env.git(&["rev-parse", "HEAD"]);
     let id = env.create(&steps(&[
@@ -233,7 +233,7 @@ fn r107_what_is_staged_is_committed_on_the_branch_of_the_session() {
 }
 
 #[test]
-fn r107_a_hook_refuses_in_its_own_words_and_from_inside_the_cage() {
+fn a_hook_refuses_in_its_own_words_and_from_inside_the_cage() {
     let env = changing();
     let planted = env.path("planted");
     hook(&env, "pre-commit", &format!("echo 'lint: a.txt:1'; touch '{}'; exit 3", planted.display()));
@@ -249,7 +249,7 @@ fn r107_a_hook_refuses_in_its_own_words_and_from_inside_the_cage() {
 }
 
 #[test]
-fn r108_branches_pushes_and_the_way_back_stay_with_the_session() {
+fn branches_pushes_and_the_way_back_stay_with_the_session() {
     let env = changing();
     env.write("more.txt", "before the session");
     env.commit("more");

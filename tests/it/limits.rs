@@ -8,7 +8,6 @@ use serde_json::json;
 use crate::env::TestEnv;
 use crate::script::{ask, hang, run, say, steps, write};
 
-/// R129.
 #[test]
 fn a_turn_has_four_hours_and_ten_silent_minutes_unless_it_is_said() {
     let env = TestEnv::new();
@@ -28,7 +27,6 @@ fn a_silent_backend_is_interrupted_and_lives_on() {
     env.send_ready(&id, &[], &say("back"));
 }
 
-/// R129.
 #[test]
 fn a_turn_that_takes_too_long_is_interrupted_with_its_tool() {
     let env = TestEnv::new();

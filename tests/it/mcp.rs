@@ -99,7 +99,7 @@ fn text(result: &Value) -> String {
 }
 
 #[test]
-fn r112_an_outside_client_gets_text_and_the_object() {
+fn an_outside_client_gets_text_and_the_object() {
     let env = TestEnv::new();
     let mut client = Client::new(&env);
     assert_eq!(client.tools(), ["new", "list", "show", "wait", "send", "answer", "diff"]);

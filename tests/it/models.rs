@@ -259,7 +259,6 @@ fn programs_are_those_of_whoever_asks() {
     env.wait_for(&id, "ready");
 }
 
-/// R130.
 #[test]
 fn a_default_that_is_not_installed_gives_way() {
     let env = world();
@@ -308,7 +307,6 @@ fn doctor_says_why_hidden_processes_make_the_sandbox_advisory() {
     assert!(told.contains("or show all with `mount -o remount,hidepid=0 /proc`"), "{told}");
 }
 
-/// R132.
 #[test]
 fn without_any_agent_everybody_is_told_the_three() {
     let env = world();
@@ -375,7 +373,6 @@ fn a_single_field_of_a_built_in_backend_can_be_changed() {
     assert_eq!(claude["models"][0]["id"], "claude-opus-4-7");
 }
 
-/// R130.
 #[test]
 fn an_old_name_of_a_model_is_read_as_its_successor() {
     let env = world();

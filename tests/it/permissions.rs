@@ -82,7 +82,7 @@ fn an_unknown_posture_is_refused_with_the_known_ones() {
 }
 
 #[test]
-fn r135_the_posture_says_whether_anybody_is_asked() {
+fn the_posture_says_whether_anybody_is_asked() {
     let env = TestEnv::new();
     for (options, expected) in
         [(&["--posture", "attended"][..], 1), (&["--posture", "attended", "--yolo"], 0), (&["--posture", "edits"], 1)]
@@ -112,7 +112,7 @@ fn a_posture_is_switched_in_a_live_session_and_what_waits_is_decided_again() {
 }
 
 #[test]
-fn r79_once_is_once_and_a_refusal_saves_nothing() {
+fn once_is_once_and_a_refusal_saves_nothing() {
     let env = TestEnv::new();
     let id = waiting(&env, &["touch one", "touch two", "touch three"]);
     env.coppice(&["approve", &id]).succeeds();
@@ -147,7 +147,7 @@ fn a_consent_for_the_session_ends_with_it() {
 }
 
 #[test]
-fn r75_always_is_written_down_and_counts_for_every_session() {
+fn always_is_written_down_and_counts_for_every_session() {
     let env = TestEnv::new();
     let id = waiting(&env, &["touch one"]);
     let said = env.coppice(&["approve", &id, "--always"]);
@@ -163,7 +163,7 @@ fn r75_always_is_written_down_and_counts_for_every_session() {
 }
 
 #[test]
-fn r75_what_a_consent_covers_is_settled_with_it() {
+fn what_a_consent_covers_is_settled_with_it() {
     let env = TestEnv::new();
     let program = env.path("twins");
     fs::write(&program, TWINS).unwrap();
@@ -185,7 +185,7 @@ fn r75_what_a_consent_covers_is_settled_with_it() {
 }
 
 #[test]
-fn r76_what_a_rule_denies_asks_nobody_and_a_refusal_carries_words() {
+fn what_a_rule_denies_asks_nobody_and_a_refusal_carries_words() {
     let env = TestEnv::new();
     let id = waiting(&env, &["touch one"]);
     env.coppice(&["deny", &id, "--never", "--message", "use the other file"]).succeeds();
@@ -205,7 +205,7 @@ fn r76_what_a_rule_denies_asks_nobody_and_a_refusal_carries_words() {
 }
 
 #[test]
-fn r78_a_request_is_there_for_whoever_comes_back_and_goes_with_the_turn() {
+fn a_request_is_there_for_whoever_comes_back_and_goes_with_the_turn() {
     let env = TestEnv::new();
     let id = waiting(&env, &["touch one"]);
     for _ in 0..2 {
@@ -226,7 +226,7 @@ fn r78_a_request_is_there_for_whoever_comes_back_and_goes_with_the_turn() {
 }
 
 #[test]
-fn r85_a_destructive_flag_is_shown_and_can_only_be_allowed_once() {
+fn a_destructive_flag_is_shown_and_can_only_be_allowed_once() {
     let env = TestEnv::new();
     let id = waiting(&env, &["git push --force origin main"]);
     let card = env.coppice(&["show", &id]).stdout();
@@ -274,7 +274,7 @@ fn what_the_users_settings_of_claude_code_forbid_is_forbidden_on_every_backend()
 }
 
 #[test]
-fn r88_a_verdict_is_explained_with_its_step_and_its_rule() {
+fn a_verdict_is_explained_with_its_step_and_its_rule() {
     let env = TestEnv::new();
     env.write(OWN, r#"{"permissions":{"allow":["Bash(make *)"],"ask":["Fetch(*)"],"deny":["Edit(src/**)"]}}"#);
     env.trust();
@@ -330,7 +330,7 @@ fn r88_a_verdict_is_explained_with_its_step_and_its_rule() {
 }
 
 #[test]
-fn r90_what_nobody_knows_or_can_read_is_asked_about() {
+fn what_nobody_knows_or_can_read_is_asked_about() {
     let env = TestEnv::new();
     let verdict = |arguments: &[&str]| {
         let said = env.json(&[&["permissions", "explain"], arguments].concat());
@@ -421,7 +421,7 @@ fn a_command_that_shows_what_may_not_be_read_is_asked_about() {
 }
 
 #[test]
-fn r88_an_opaque_command_is_explained_by_what_makes_it_opaque() {
+fn an_opaque_command_is_explained_by_what_makes_it_opaque() {
     let env = TestEnv::new();
     let explain = |text: &str, posture: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", posture]);
     for (text, construct) in [("ls $x", "an expansion (`$`)"), ("for f in a; do ls; done", "the keyword `for`")] {

@@ -59,7 +59,7 @@ fn occupy(env: &TestEnv) -> String {
 const ENGINEER: &[&str] = &["--model", "demo", "--agent", "engineer"];
 
 #[test]
-fn r94_an_answered_plan_is_not_open_while_its_turn_waits_nor_after_a_kill() {
+fn an_answered_plan_is_not_open_while_its_turn_waits_nor_after_a_kill() {
     let env = TestEnv::new();
     env.configure("limits.parallel_turns = 1");
     let id = planned(&env);
@@ -77,7 +77,7 @@ fn r94_an_answered_plan_is_not_open_while_its_turn_waits_nor_after_a_kill() {
 }
 
 #[test]
-fn r94_a_plan_that_cannot_be_saved_is_still_to_be_decided() {
+fn a_plan_that_cannot_be_saved_is_still_to_be_decided() {
     let env = TestEnv::new();
     for (id, options) in [(planned(&env), 4), (handed(&env, ENGINEER), 4)] {
         let (tree, elsewhere) = (env.worktree(&id), env.path("elsewhere"));
@@ -99,7 +99,7 @@ fn r94_a_plan_that_cannot_be_saved_is_still_to_be_decided() {
 }
 
 #[test]
-fn r95_a_wrong_answer_to_a_childs_plan_is_the_persons_to_mend() {
+fn a_wrong_answer_to_a_childs_plan_is_the_persons_to_mend() {
     let env = TestEnv::new();
     let id = handed(&env, ENGINEER);
     let refused = crate::http::post(&env, &format!("/v1/sessions/{id}/answers"), &json!({ "answers": ["7"] }));
@@ -114,7 +114,7 @@ fn r95_a_wrong_answer_to_a_childs_plan_is_the_persons_to_mend() {
 }
 
 #[test]
-fn r95_a_decision_after_a_restart_is_carried_out_and_told() {
+fn a_decision_after_a_restart_is_carried_out_and_told() {
     let env = tape::taped();
     env.coppice(&["config", "set", "tools.surface", "advisory"]).succeeds();
     let id = handed(&env, &["--model", "taped", "--agent", "engineer"]);
@@ -211,7 +211,7 @@ fn the_planner_of_a_background_child_asks_nobody() {
 }
 
 #[test]
-fn r98_one_review_at_a_time_starts_by_itself() {
+fn one_review_at_a_time_starts_by_itself() {
     let env = TestEnv::new();
     // The reviewer never comes to its first word.
     env.configure(

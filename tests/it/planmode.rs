@@ -67,7 +67,7 @@ fn unasked(session: &Value) -> &'static str {
 }
 
 #[test]
-fn r92_the_way_out_is_there_only_in_plan_mode() {
+fn the_way_out_is_there_only_in_plan_mode() {
     let env = planning();
     let id = env.create_ready("@tools");
     assert!(env.last_answer(&id).contains("exit_plan_mode"), "{}", env.last_answer(&id));
@@ -84,7 +84,7 @@ fn r92_the_way_out_is_there_only_in_plan_mode() {
 }
 
 #[test]
-fn r92_without_a_plan_the_call_is_denied_with_a_notice() {
+fn without_a_plan_the_call_is_denied_with_a_notice() {
     let env = planning();
     let id = env.create_ready(&call("exit_plan_mode", &json!({})));
     let file = plan_file(&env, &id);
@@ -105,7 +105,7 @@ fn r92_without_a_plan_the_call_is_denied_with_a_notice() {
 }
 
 #[test]
-fn r93_an_approved_plan_is_carried_out_by_a_turn_of_its_own() {
+fn an_approved_plan_is_carried_out_by_a_turn_of_its_own() {
     let env = planning();
     for (key, posture) in [("A", "edits"), ("m", "attended")] {
         let id = shown(&env, PLAN);
@@ -128,7 +128,7 @@ fn r93_an_approved_plan_is_carried_out_by_a_turn_of_its_own() {
 }
 
 #[test]
-fn r93_a_plan_for_later_waits_until_a_session_takes_it_up() {
+fn a_plan_for_later_waits_until_a_session_takes_it_up() {
     let env = TestEnv::new();
     let id = env.create_ready(&say("hello"));
     let before = env.session(&id)["posture"].clone();
@@ -161,7 +161,7 @@ fn r93_a_plan_for_later_waits_until_a_session_takes_it_up() {
 }
 
 #[test]
-fn r93_a_plan_is_refined_in_the_same_turn_and_stopped_without_a_trace() {
+fn a_plan_is_refined_in_the_same_turn_and_stopped_without_a_trace() {
     let env = planning();
     let id = env.create_ready(&say("hello"));
     write(&env, &id, "# First this");
@@ -185,7 +185,7 @@ fn r93_a_plan_is_refined_in_the_same_turn_and_stopped_without_a_trace() {
 }
 
 #[test]
-fn r82_nothing_skips_the_card() {
+fn nothing_skips_the_card() {
     let env = TestEnv::new();
     let id = env.create_ready(&say("hello"));
     write(&env, &id, PLAN);
@@ -198,7 +198,7 @@ fn r82_nothing_skips_the_card() {
 }
 
 #[test]
-fn r93_a_card_outlives_the_daemon() {
+fn a_card_outlives_the_daemon() {
     let env = planning();
     for (answer, posture, turns) in [("A", Some("edits"), 3), ("L", None, 2), ("X", Some("plan"), 2)] {
         let id = shown(&env, PLAN);
@@ -218,7 +218,7 @@ fn r93_a_card_outlives_the_daemon() {
 }
 
 #[test]
-fn r93_a_refinement_after_a_restart_goes_on_planning() {
+fn a_refinement_after_a_restart_goes_on_planning() {
     let env = planning();
     let id = shown(&env, "# First this\n\n@answer refined");
     env.kill_daemon();
@@ -229,7 +229,7 @@ fn r93_a_refinement_after_a_restart_goes_on_planning() {
 }
 
 #[test]
-fn r93_a_decided_plan_is_not_made_again_after_a_kill() {
+fn a_decided_plan_is_not_made_again_after_a_kill() {
     let env = planning();
     env.configure("limits.parallel_turns = 1\ndefault.posture = \"plan\"");
     let id = shown(&env, PLAN);
@@ -247,7 +247,7 @@ fn r93_a_decided_plan_is_not_made_again_after_a_kill() {
 }
 
 #[test]
-fn r91_the_model_is_told_where_its_plan_goes_and_when_plan_mode_is_over() {
+fn the_model_is_told_where_its_plan_goes_and_when_plan_mode_is_over() {
     let env = crate::tape::taped();
     env.coppice(&["config", "set", "tools.surface", "advisory"]).succeeds();
     let id = env.create_with(&["--model", "taped"], &say("hello"));
@@ -265,7 +265,7 @@ fn r91_the_model_is_told_where_its_plan_goes_and_when_plan_mode_is_over() {
 }
 
 #[test]
-fn r93_a_planner_says_its_plan_and_nobody_applies_it_in_plan_mode() {
+fn a_planner_says_its_plan_and_nobody_applies_it_in_plan_mode() {
     let env = planning();
     for (answer, posture) in [("A", Some("edits")), ("Apply plan", None)] {
         let id = env.create_with(
@@ -283,7 +283,7 @@ fn r93_a_planner_says_its_plan_and_nobody_applies_it_in_plan_mode() {
 }
 
 #[test]
-fn r91_only_the_plan_can_be_written() {
+fn only_the_plan_can_be_written() {
     let env = planning();
     let id = env.create_ready(&say("hello"));
     let file = plan_file(&env, &id);

@@ -36,7 +36,7 @@ fn other_repository(env: &TestEnv) -> PathBuf {
 }
 
 #[test]
-fn r120_settings_persist_per_project() {
+fn settings_persist_per_project() {
     let env = TestEnv::new();
     let other = other_repository(&env);
     env.coppice(&["config", "set", "default.reasoning", "low"]).succeeds();

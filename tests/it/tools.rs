@@ -26,7 +26,7 @@ fn reason(surface: &Value, family: &str, name: &str) -> Value {
 }
 
 #[test]
-fn r111_the_tightest_profile_of_configuration_agent_and_session_counts() {
+fn the_tightest_profile_of_configuration_agent_and_session_counts() {
     let env = TestEnv::new();
     env.write(".coppice/agents/held.md", &agent("profile: enforced\n"));
     env.write(".coppice/agents/looker.md", &agent("profile: readonly\n"));
@@ -55,7 +55,7 @@ fn r111_the_tightest_profile_of_configuration_agent_and_session_counts() {
 }
 
 #[test]
-fn r111_a_backend_whose_tools_cannot_be_taken_away_is_refused_or_said() {
+fn a_backend_whose_tools_cannot_be_taken_away_is_refused_or_said() {
     let env = TestEnv::new();
     let id = env.create_with(&["--model", "forgetful", "--profile", "enforced"], &say("done"));
     env.wait_for(&id, "failed");
@@ -71,7 +71,7 @@ fn r111_a_backend_whose_tools_cannot_be_taken_away_is_refused_or_said() {
 }
 
 #[test]
-fn r111_children_work_with_the_tools_that_their_parent_asked_for() {
+fn children_work_with_the_tools_that_their_parent_asked_for() {
     let env = TestEnv::new();
     let id = env.create_with(
         &["--model", "demo", "--agent", "engineer", "--profile", "enforced"],
@@ -114,7 +114,7 @@ fn a_list_of_tools_tells_what_an_agent_gets_and_why_it_lacks_the_rest() {
 }
 
 #[test]
-fn r111_what_an_agent_still_tries_with_its_own_tools_is_refused() {
+fn what_an_agent_still_tries_with_its_own_tools_is_refused() {
     let env = TestEnv::new();
     let asked = ["@may run touch made.txt", "@may edit x.txt"].map(str::to_owned);
     let script = steps(&[asked.as_slice(), &[run("touch made.txt"), write("x.txt", "x"), say("done")]].concat());

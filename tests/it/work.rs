@@ -87,7 +87,7 @@ fn what_a_command_left_behind_is_gone_before_the_files_are_put_away() {
 }
 
 #[test]
-fn r106_a_command_writes_in_the_tree_and_nowhere_else() {
+fn a_command_writes_in_the_tree_and_nowhere_else() {
     let env = enforced();
     let outside = env.path("outside");
     fs::create_dir(&outside).unwrap();
@@ -123,7 +123,7 @@ fn a_command_is_stopped_with_its_turn() {
 }
 
 #[test]
-fn r106_what_a_command_says_is_cut_and_the_cut_is_told() {
+fn what_a_command_says_is_cut_and_the_cut_is_told() {
     let env = enforced();
     let loud = "head -c 1500000 /dev/zero | tr '\\0' x";
     let id = create(&env, "unattended", &bash(loud));
@@ -133,7 +133,7 @@ fn r106_what_a_command_says_is_cut_and_the_cut_is_told() {
 }
 
 #[test]
-fn r106_a_person_is_asked_about_a_command() {
+fn a_person_is_asked_about_a_command() {
     let env = enforced();
     let id = create(&env, "attended", &bash("touch made"));
     env.wait_for(&id, "approval");
@@ -201,7 +201,7 @@ fn adding(paths: &[&str]) -> String {
 }
 
 #[test]
-fn r80_a_diff_is_decided_about_by_all_of_its_files() {
+fn a_diff_is_decided_about_by_all_of_its_files() {
     let env = enforced();
     let rules = r#"{"permissions":{"allow":["Edit(open/**)"],"deny":["Edit(locked/**)"]}}"#;
     env.write(".coppice/permissions.local.json", rules);
@@ -234,7 +234,7 @@ fn r80_a_diff_is_decided_about_by_all_of_its_files() {
 }
 
 #[test]
-fn r105_a_page_of_the_own_machine_is_not_fetched() {
+fn a_page_of_the_own_machine_is_not_fetched() {
     let env = enforced();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -278,7 +278,7 @@ fn files_are_worked_on_in_the_cage() {
 }
 
 #[test]
-fn r105_who_only_reads_fetches_pages_of_listed_hosts_alone() {
+fn who_only_reads_fetches_pages_of_listed_hosts_alone() {
     let env = TestEnv::new();
     let fetch = |url: &str| call("fetch_url", &json!({ "url": url }));
     for url in ["http://pages.example/", "https://pages.example/"] {

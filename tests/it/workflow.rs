@@ -45,7 +45,7 @@ fn agents(env: &TestEnv, id: &str) -> Vec<Value> {
 }
 
 #[test]
-fn r94_a_person_saves_a_plan_and_no_model_is_asked() {
+fn a_person_saves_a_plan_and_no_model_is_asked() {
     let env = TestEnv::new();
     let id = planned(&env, &plan("Rewrite the parser", "applied"));
     let asked = &env.session(&id)["questions"][0];
@@ -73,7 +73,7 @@ fn r94_a_person_saves_a_plan_and_no_model_is_asked() {
 }
 
 #[test]
-fn r94_a_plan_is_revised_by_the_planner_and_applied_by_an_engineer() {
+fn a_plan_is_revised_by_the_planner_and_applied_by_an_engineer() {
     let env = TestEnv::new();
     let second = plan("Second", "x").replace("END", "SECOND");
     let id = planned(&env, &plan("First", "x").replace("@answer x", &second));
@@ -99,7 +99,7 @@ fn r94_a_plan_is_revised_by_the_planner_and_applied_by_an_engineer() {
 }
 
 #[test]
-fn r94_a_plan_that_is_stopped_is_neither_saved_nor_applied() {
+fn a_plan_that_is_stopped_is_neither_saved_nor_applied() {
     let env = TestEnv::new();
     let id = planned(&env, &plan("First", "x"));
     env.coppice(&["answer", &id, "stop"]).succeeds();
@@ -144,7 +144,7 @@ fn an_answer_of_a_planner_that_hands_no_plan_over_is_an_answer() {
 }
 
 #[test]
-fn r95_the_plan_of_a_delegated_planner_is_decided_about_at_its_parent() {
+fn the_plan_of_a_delegated_planner_is_decided_about_at_its_parent() {
     let env = TestEnv::new();
     let id = parent(&env, &delegate("planner", &steps(&[plan("Rewrite it", "x"), say("It is short.")])));
     env.wait_for(&id, "asking");
@@ -167,7 +167,7 @@ fn r95_the_plan_of_a_delegated_planner_is_decided_about_at_its_parent() {
 }
 
 #[test]
-fn r96_r97_a_review_starts_by_itself_only_when_all_work_is_done_and_some_not_reviewed() {
+fn a_review_starts_by_itself_only_when_all_work_is_done_and_some_not_reviewed() {
     let env = TestEnv::new();
     // Whether a review began is known when the daemon has ended.
     let reviews = |id: &str| {
@@ -300,7 +300,7 @@ fn a_review_starts_by_itself_in_one_of_eight_cases() {
 }
 
 #[test]
-fn r98_tasks_follow_their_rules_and_outlive_the_daemon() {
+fn tasks_follow_their_rules_and_outlive_the_daemon() {
     let env = TestEnv::new();
     let (id, answer) = played(
         &env,
@@ -358,7 +358,7 @@ fn r98_tasks_follow_their_rules_and_outlive_the_daemon() {
 }
 
 #[test]
-fn r69_r99_a_delegated_reviewer_records_outcomes_on_its_parents_tasks() {
+fn a_delegated_reviewer_records_outcomes_on_its_parents_tasks() {
     let env = TestEnv::new();
     let review = |status: &str, summary: &str| {
         call(
@@ -396,7 +396,7 @@ fn r69_r99_a_delegated_reviewer_records_outcomes_on_its_parents_tasks() {
 }
 
 #[test]
-fn r100_todos_are_replaced_as_a_whole() {
+fn todos_are_replaced_as_a_whole() {
     let env = TestEnv::new();
     let todo = |todos: Value| call("todo_write", &json!({ "todos": todos }));
     let item = |content: &str, status: &str| json!({ "content": content, "status": status });

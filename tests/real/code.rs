@@ -43,7 +43,7 @@ fn next(env: &TestEnv, id: &str, tool: &str, arguments: &Value) -> Value {
 }
 
 #[test]
-fn r110_typescript_is_known_and_renamed() {
+fn typescript_is_known_and_renamed() {
     let env = project();
     let id = env.create_ready(&call("symbols", &json!({ "query": "greet" })));
     let answer: Value = serde_json::from_str(&env.last_answer(&id)).unwrap();
@@ -105,7 +105,7 @@ fn one_server_answers_as_long_as_its_session_asks() {
 }
 
 #[test]
-fn r110_typescript_sorts_its_imports_and_fixes_a_name() {
+fn typescript_sorts_its_imports_and_fixes_a_name() {
     let env = world();
     env.write("tsconfig.json", "{ \"compilerOptions\": { \"strict\": true, \"noEmit\": true } }\n");
     env.write("b.ts", "export const b = 1;\n");
@@ -137,7 +137,7 @@ fn r110_typescript_sorts_its_imports_and_fixes_a_name() {
 }
 
 #[test]
-fn r110_python_is_known_and_renamed() {
+fn python_is_known_and_renamed() {
     let env = world();
     env.write("pyproject.toml", "[tool.pyright]\n");
     env.write("greet.py", "def greet(name: str) -> str:\n    return \"hello \" + name\n");

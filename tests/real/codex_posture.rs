@@ -54,23 +54,23 @@ fn every_call_comes_back(posture: Posture) {
 }
 
 #[test]
-fn r135_attended_brings_every_call_back() {
+fn attended_brings_every_call_back() {
     every_call_comes_back(Posture::Attended);
 }
 
 #[test]
-fn r135_edits_brings_every_call_back() {
+fn edits_brings_every_call_back() {
     every_call_comes_back(Posture::Edits);
 }
 
 #[test]
-fn r135_unattended_brings_every_call_back() {
+fn unattended_brings_every_call_back() {
     every_call_comes_back(Posture::Unattended);
 }
 
 /// Nothing is asked, nothing but the plan is written.
 #[test]
-fn r91_a_plan_reads_the_tree_and_writes_the_plan() {
+fn a_plan_reads_the_tree_and_writes_the_plan() {
     let edge = Edge::new();
     let plan = edge.stage.path("data/plans/plan.md");
     for confines in [edge.confined(), Confines::default()] {
@@ -110,7 +110,7 @@ fn without_limits_every_call_comes_back_too() {
 }
 
 #[test]
-fn r76_the_words_of_a_refusal_reach_the_model_in_the_same_turn() {
+fn the_words_of_a_refusal_reach_the_model_in_the_same_turn() {
     let edge = Edge::new();
     let refuse =
         |_: &ApprovalRequest| Decision::Deny { message: Some("Tool \"bash\" rejected by user: use just".into()) };

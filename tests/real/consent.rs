@@ -9,14 +9,14 @@ use crate::model::script::{answer, shell};
 use crate::stage::Stage;
 
 for_each_agent!(
-    r75_a_consent_for_always_counts_at_once_and_in_the_next_session,
-    r76_a_refusal_reaches_the_model_in_the_persons_words,
+    a_consent_for_always_counts_at_once_and_in_the_next_session,
+    a_refusal_reaches_the_model_in_the_persons_words,
     a_hostile_model_changes_nothing_outside
 );
 
 const ATTENDED: &[&str] = &["--posture", "attended"];
 
-fn r75_a_consent_for_always_counts_at_once_and_in_the_next_session(agent: Agent) {
+fn a_consent_for_always_counts_at_once_and_in_the_next_session(agent: Agent) {
     let stage = Stage::new();
     stage.model(agent).plays([shell("touch one"), shell("touch two"), answer("done")]);
     let id = stage.begin_with(agent, ATTENDED, "work");
@@ -35,7 +35,7 @@ fn r75_a_consent_for_always_counts_at_once_and_in_the_next_session(agent: Agent)
     stage.assert_settings_untouched();
 }
 
-fn r76_a_refusal_reaches_the_model_in_the_persons_words(agent: Agent) {
+fn a_refusal_reaches_the_model_in_the_persons_words(agent: Agent) {
     let stage = Stage::new();
     // Codex hears the words beside the refusal, and may think about them once more.
     stage.model(agent).plays([shell("touch made"), answer("understood"), answer("understood")]);

@@ -26,7 +26,7 @@ for_each_agent!(
     a_killed_daemon_loses_no_handoff,
 );
 
-/// R47, R54: both run at once where the program calls tools at once, and both changes are in the parent's work tree.
+/// Both run at once where the program calls tools at once, and both changes are in the parent's work tree.
 fn two_children_on_two_other_programs_bring_their_changes(agent: Agent) {
     let stage = Stage::new();
     let [first, second] = others(agent);
@@ -69,7 +69,7 @@ fn two_children_on_two_other_programs_bring_their_changes(agent: Agent) {
     stage.assert_only_the_asked_ran();
 }
 
-/// R49: what a child wants is given at the child or at its parent, and the same handoff goes on.
+/// What a child wants is given at the child or at its parent, and the same handoff goes on.
 fn a_child_waits_for_a_person_and_goes_on(agent: Agent) {
     let (stage, parent) = (Stage::new(), others(agent)[0]);
     define(&stage, "painter", agent, "");
@@ -103,7 +103,7 @@ fn a_child_waits_for_a_person_and_goes_on(agent: Agent) {
     }
 }
 
-/// R50, R71: a child works on its parent's program unless its agent says otherwise; one that only reads sees the files
+/// A child works on its parent's program unless its agent says otherwise; one that only reads sees the files
 /// as they are and leaves nothing behind, whatever its model tries.
 fn a_reader_works_on_the_same_program_and_leaves_nothing(agent: Agent) {
     let (stage, words) = (Stage::new(), ["the word is heron", "the word is egret"]);
@@ -137,7 +137,7 @@ fn a_reader_works_on_the_same_program_and_leaves_nothing(agent: Agent) {
     assert_eq!(left.next(), None);
 }
 
-/// R56: a program that waits for a served call can be stopped, its child ends with it, and its conversation goes on.
+/// A program that waits for a served call can be stopped, its child ends with it, and its conversation goes on.
 fn a_stopped_parent_stops_its_child(agent: Agent) {
     let (stage, helper) = (Stage::new(), others(agent)[1]);
     define(&stage, "holder", helper, "");
@@ -166,7 +166,7 @@ fn a_stopped_parent_stops_its_child(agent: Agent) {
     assert!(went_on[0].mentions("have somebody hold on"));
 }
 
-/// R55: the parent reads that the time is over, and nothing of the children is left running.
+/// The parent reads that the time is over, and nothing of the children is left running.
 #[test]
 fn children_that_take_too_long_are_ended() {
     let stage = Stage::new();
@@ -190,7 +190,7 @@ fn children_that_take_too_long_are_ended() {
     assert_eq!(ends, ["timed_out"; 3]);
 }
 
-/// R47: the handoffs survive, nothing runs by itself or twice, and the parent gets what its children do once it goes on.
+/// The handoffs survive, nothing runs by itself or twice, and the parent gets what its children do once it goes on.
 fn a_killed_daemon_loses_no_handoff(agent: Agent) {
     let stage = Stage::new();
     for child in Agent::ALL {

@@ -19,7 +19,7 @@ for_each_agent!(
     a_failed_session_goes_on_with_the_next_prompt,
 );
 
-/// R134: the model is never asked, and the hint names the program's own way to log in.
+/// The model is never asked, and the hint names the program's own way to log in.
 fn a_user_who_is_not_logged_in_is_told_how(agent: Agent) {
     let mut stage = Stage::new();
     stage.unset(agent.key().0);
@@ -34,7 +34,6 @@ fn a_user_who_is_not_logged_in_is_told_how(agent: Agent) {
     assert_eq!(stage.model(agent).calls().len(), 0);
 }
 
-/// R134.
 fn a_refused_key_stops_at_once(agent: Agent) {
     let stage = Stage::new();
     stage.model(agent).always(Step::Status(401));
@@ -97,7 +96,7 @@ fn a_stream_that_is_always_cut_is_given_up(agent: Agent) {
     assert_eq!(error["kind"], "transport", "{error:#}");
 }
 
-/// R123: plain text is no response, and the agent is told so once.
+/// Plain text is no response, and the agent is told so once.
 fn a_broken_response_is_repaired_once(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);
@@ -113,7 +112,7 @@ fn a_broken_response_is_repaired_once(agent: Agent) {
     assert_eq!(stage.session(&id)["turns"], 1, "a repair is part of its turn");
 }
 
-/// R123, R124: size, category and keys, and the text itself for who asks.
+/// Size, category and keys, and the text itself for who asks.
 fn a_response_that_stays_broken_fails_with_the_diagnosis(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);

@@ -38,7 +38,7 @@ fn a_killed_agent_fails_its_turn_and_comes_back(agent: Agent) {
     assert_eq!(fs::read_to_string(stage.worktree(&id).join("half.txt")).unwrap(), "half\n");
 }
 
-/// R125, R127: the turn that ran is interrupted, not repeated; the next one knows of it.
+/// The turn that ran is interrupted, not repeated; the next one knows of it.
 fn a_killed_daemon_interrupts_the_turn_and_resumes_with_the_context(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);
@@ -62,7 +62,7 @@ fn a_killed_daemon_interrupts_the_turn_and_resumes_with_the_context(agent: Agent
     }
 }
 
-/// R125, R127: a restored context needs no second copy of itself.
+/// A restored context needs no second copy of itself.
 fn a_killed_daemon_restores_a_conversation_at_rest(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);
@@ -80,7 +80,7 @@ fn a_killed_daemon_restores_a_conversation_at_rest(agent: Agent) {
     assert_eq!(stage.deliveries(&id), ["bootstrap_full", "delta_only"]);
 }
 
-/// R125, R127: without its context an agent gets the rules and the record again.
+/// Without its context an agent gets the rules and the record again.
 fn a_lost_conversation_is_replayed(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);

@@ -20,9 +20,9 @@ fn names(agent: Agent) -> [&'static str; 3] {
     }
 }
 
-/// R135: a harmless command and a read in the tree are no exception, in no posture; nothing runs that did not come back.
+/// A harmless command and a read in the tree are no exception, in no posture; nothing runs that did not come back.
 #[test]
-fn r135_every_call_comes_back_in_every_posture() {
+fn every_call_comes_back_in_every_posture() {
     for agent in [Agent::Claude, Agent::Gemini] {
         for posture in [Posture::Attended, Posture::Edits, Posture::Unattended] {
             let stage = Stage::new();
@@ -50,9 +50,9 @@ fn r135_every_call_comes_back_in_every_posture() {
     }
 }
 
-/// R91: in `plan` there is no shell; what can write is there for the plan, and comes back too.
+/// In `plan` there is no shell; what can write is there for the plan, and comes back too.
 #[test]
-fn r91_a_plan_has_no_shell_and_one_file() {
+fn a_plan_has_no_shell_and_one_file() {
     for agent in [Agent::Claude, Agent::Gemini] {
         let stage = Stage::new();
         let mut launch = edge::launch(&stage, agent, Posture::Plan);
@@ -81,9 +81,9 @@ fn r91_a_plan_has_no_shell_and_one_file() {
     }
 }
 
-/// R76: the reason of a refusal is told to the model in the same turn.
+/// The reason of a refusal is told to the model in the same turn.
 #[test]
-fn r76_a_refusal_reaches_the_model_with_its_reason() {
+fn a_refusal_reaches_the_model_with_its_reason() {
     for agent in [Agent::Claude, Agent::Gemini] {
         let stage = Stage::new();
         stage.model(agent).plays([shell("touch made"), say("understood")]);

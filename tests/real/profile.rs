@@ -9,12 +9,9 @@ use crate::agent::{Agent, for_each_agent};
 use crate::model::script::{Step, answer, read, serve, shell, write};
 use crate::stage::Stage;
 
-for_each_agent!(
-    r111_enforced_leaves_no_tool_of_the_programs_own,
-    r111_readonly_leaves_none_and_serves_nothing_that_writes,
-);
+for_each_agent!(enforced_leaves_no_tool_of_the_programs_own, readonly_leaves_none_and_serves_nothing_that_writes,);
 
-fn r111_enforced_leaves_no_tool_of_the_programs_own(agent: Agent) {
+fn enforced_leaves_no_tool_of_the_programs_own(agent: Agent) {
     let ours = serve("run_bash", json!({"command": "cp known.txt served.txt"}));
     let (stage, id) = tried(agent, "enforced", ours);
     assert_eq!(fs::read_to_string(stage.worktree(&id).join("served.txt")).unwrap(), "the word is heron\n");
@@ -28,7 +25,7 @@ fn r111_enforced_leaves_no_tool_of_the_programs_own(agent: Agent) {
     assert_eq!((&session["profile"], &session["surface"]), (&json!("enforced"), &json!("enforced")));
 }
 
-fn r111_readonly_leaves_none_and_serves_nothing_that_writes(agent: Agent) {
+fn readonly_leaves_none_and_serves_nothing_that_writes(agent: Agent) {
     let ours = serve("run_bash", json!({"command": "cp known.txt served.txt"}));
     let (stage, id) = tried(agent, "readonly", ours);
     assert!(!stage.worktree(&id).join("served.txt").exists());

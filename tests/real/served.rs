@@ -13,13 +13,13 @@ use crate::stage::Stage;
 use crate::turn::base64;
 
 for_each_agent!(
-    r111_a_turn_works_with_served_tools_alone,
-    r111_code_history_tests_patches_pages_pictures_and_github,
-    r101_every_word_of_a_schema_reaches_the_model,
-    r111_what_is_denied_secret_elsewhere_or_no_text_stays_where_it_is,
+    a_turn_works_with_served_tools_alone,
+    code_history_tests_patches_pages_pictures_and_github,
+    every_word_of_a_schema_reaches_the_model,
+    what_is_denied_secret_elsewhere_or_no_text_stays_where_it_is,
 );
 
-fn r111_a_turn_works_with_served_tools_alone(agent: Agent) {
+fn a_turn_works_with_served_tools_alone(agent: Agent) {
     let stage = Stage::new();
     stage.write("notes/a.txt", "one\ntwo\nthree\n");
     stage.commit("a note");
@@ -93,7 +93,7 @@ fn cards(stage: &Stage, id: &str) -> Vec<String> {
     ended.map(|(_, header)| header.trim().to_owned()).collect()
 }
 
-fn r111_code_history_tests_patches_pages_pictures_and_github(agent: Agent) {
+fn code_history_tests_patches_pages_pictures_and_github(agent: Agent) {
     let stage = Stage::new();
     stage.write("tsconfig.json", "{ \"compilerOptions\": { \"noEmit\": true }, \"include\": [\"src\"] }\n");
     stage.write("src/greet.ts", "export function greet(name: string): string {\n  return `hello ${name}`;\n}\n");
@@ -150,7 +150,7 @@ fn r111_code_history_tests_patches_pages_pictures_and_github(agent: Agent) {
 }
 
 /// Programs pass on what they know of a schema. What they drop, a model never reads.
-fn r101_every_word_of_a_schema_reaches_the_model(agent: Agent) {
+fn every_word_of_a_schema_reaches_the_model(agent: Agent) {
     let stage = Stage::new();
     stage.model(agent).plays([answer("read")]);
     let id = stage.begin_with(agent, &["--profile", "enforced"], "read what there is");
@@ -180,7 +180,7 @@ fn parameters<'a>(body: &'a Value, tool: &str) -> Option<&'a Value> {
     })
 }
 
-fn r111_what_is_denied_secret_elsewhere_or_no_text_stays_where_it_is(agent: Agent) {
+fn what_is_denied_secret_elsewhere_or_no_text_stays_where_it_is(agent: Agent) {
     let stage = Stage::new();
     fs::write(stage.path("elsewhere.txt"), "words from elsewhere\n").unwrap();
     stage.write(".coppice/permissions.json", r#"{"permissions": {"deny": ["Write(locked/**)"]}}"#);

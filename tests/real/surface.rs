@@ -39,7 +39,7 @@ fn no_model_is_offered_agents_of_its_programs_own(agent: Agent) {
     }
 }
 
-/// R36: what writes is not offered, and a call of it does nothing. What git says is read by served tools.
+/// What writes is not offered, and a call of it does nothing. What git says is read by served tools.
 fn a_reader_changes_nothing_however_it_tries(agent: Agent) {
     let stage = Stage::new();
     stage.write("known.txt", "the word is heron\n");
@@ -67,7 +67,7 @@ fn a_reader_changes_nothing_however_it_tries(agent: Agent) {
     }
 }
 
-/// R31: an empty list is no tools, not all of them.
+/// An empty list is no tools, not all of them.
 fn an_agent_without_tools_has_none(agent: Agent) {
     let stage = Stage::new();
     stage.write(".coppice/agents/mute.md", "---\ndescription: Only talks\nmode: all\nAllowTools: []\n---\nTalk.\n");
@@ -81,7 +81,7 @@ fn an_agent_without_tools_has_none(agent: Agent) {
     assert_eq!(offered, Vec::<String>::new());
 }
 
-/// R37: where a surface cannot be kept, nothing runs that is wider.
+/// Where a surface cannot be kept, nothing runs that is wider.
 #[test]
 fn codex_refuses_to_edit_without_a_shell() {
     let stage = Stage::new();

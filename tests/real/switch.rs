@@ -8,7 +8,6 @@ use crate::stage::Stage;
 
 for_each_agent!(a_live_session_moves_to_another_backend);
 
-/// R125.
 fn a_live_session_moves_to_another_backend(agent: Agent) {
     let next = match agent {
         Agent::Claude => Agent::Codex,

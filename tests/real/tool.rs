@@ -15,7 +15,7 @@ for_each_agent!(
     an_output_line_of_six_megabytes_is_read,
     an_answer_of_six_megabytes_is_read,
     a_stop_in_the_middle_of_a_command_leaves_no_process,
-    r135_a_command_beyond_the_worktree_changes_nothing_there,
+    a_command_beyond_the_worktree_changes_nothing_there,
     without_a_sandbox_a_call_beyond_the_worktree_is_asked_about,
 );
 
@@ -86,8 +86,8 @@ fn a_stop_in_the_middle_of_a_command_leaves_no_process(agent: Agent) {
     assert!(model.calls().last().unwrap().mentions("run for ever"), "the conversation lives on");
 }
 
-/// R135: in the cage nobody needs to be asked. Codex alone can ask to leave its sandbox, and stays in it all the same.
-fn r135_a_command_beyond_the_worktree_changes_nothing_there(agent: Agent) {
+/// In the cage nobody needs to be asked. Codex alone can ask to leave its sandbox, and stays in it all the same.
+fn a_command_beyond_the_worktree_changes_nothing_there(agent: Agent) {
     let stage = Stage::new();
     let outside = stage.path("outside.txt");
     stage.model(agent).plays([shell_beyond(&format!("echo out > {}", outside.display())), answer("tried")]);
@@ -129,9 +129,9 @@ fn without_a_sandbox_a_call_beyond_the_worktree_is_asked_about(agent: Agent) {
     assert_eq!(model.calls().len(), 4);
 }
 
-/// R135: a write with the agent's own tool is no way around the cage.
+/// A write with the agent's own tool is no way around the cage.
 #[test]
-fn r135_a_file_beyond_the_worktree_is_refused() {
+fn a_file_beyond_the_worktree_is_refused() {
     // Gemini's tool refuses such a path by itself.
     for agent in [Agent::Claude, Agent::Codex] {
         let stage = Stage::new();

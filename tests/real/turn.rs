@@ -24,7 +24,7 @@ for_each_agent!(
 const RULES: &str = "Git is read-only for you";
 const PATH_RULE: &str = "Never write an absolute path";
 
-/// R123, R126, R133: one model call, with everything that a first turn promises.
+/// One model call, with everything that a first turn promises.
 fn a_first_turn_brings_the_rules_and_the_schema(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);
@@ -53,7 +53,7 @@ fn a_first_turn_brings_the_rules_and_the_schema(agent: Agent) {
     stage.assert_only_the_asked_ran();
 }
 
-/// R125, R126: the same context, the schema again, the rules not.
+/// The same context, the schema again, the rules not.
 fn a_second_turn_brings_only_its_prompt(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);
@@ -77,7 +77,7 @@ fn a_second_turn_brings_only_its_prompt(agent: Agent) {
     assert_eq!(usage["output_tokens"], 2 * USAGE.output, "{usage}");
 }
 
-/// R123: talk before the one object is tolerated and not kept.
+/// Talk before the one object is tolerated and not kept.
 fn prose_before_the_response_is_dropped(agent: Agent) {
     let stage = Stage::new();
     let Step::Answer { response, .. } = answer("kept") else { unreachable!("an answer") };
@@ -88,7 +88,6 @@ fn prose_before_the_response_is_dropped(agent: Agent) {
     assert_eq!(stage.model(agent).calls().len(), 1);
 }
 
-/// R128.
 fn a_question_ends_a_turn_and_its_answer_begins_the_next(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);
@@ -106,7 +105,6 @@ fn a_question_ends_a_turn_and_its_answer_begins_the_next(agent: Agent) {
     assert!(last.contains("Which colour?") && last.contains("green"), "{last}");
 }
 
-/// R131.
 fn images_reach_the_model_in_order(agent: Agent) {
     let stage = Stage::new();
     let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/images");
@@ -119,7 +117,7 @@ fn images_reach_the_model_in_order(agent: Agent) {
     assert_eq!(stage.model(agent).calls()[0].images(), expected);
 }
 
-/// R130: a level goes to the provider in its own word; where a model has none, it is refused before anything is created.
+/// A level goes to the provider in its own word; where a model has none, it is refused before anything is created.
 fn a_reasoning_level_reaches_the_model(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);
@@ -143,7 +141,7 @@ fn a_reasoning_level_reaches_the_model(agent: Agent) {
     assert_eq!(model.calls()[1].effort(), Some("low"));
 }
 
-/// R126: two megabytes, or what the program takes at most; beyond that a person is told so.
+/// Two megabytes, or what the program takes at most; beyond that a person is told so.
 fn a_long_prompt_reaches_the_model(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);
@@ -177,7 +175,7 @@ fn a_long_prompt_reaches_the_model(agent: Agent) {
     }
 }
 
-/// R133: each program's own file, found by itself or, where a safe start forbids that, handed over.
+/// Each program's own file, found by itself or, where a safe start forbids that, handed over.
 fn instructions_of_the_repository_and_of_the_user_reach_the_model(agent: Agent) {
     let stage = Stage::new();
     for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] {

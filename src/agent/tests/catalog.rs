@@ -27,7 +27,7 @@ fn ids<'a>(agents: impl Iterator<Item = &'a Definition>) -> Vec<&'a str> {
 }
 
 #[test]
-fn r4_the_nearest_file_wins_then_the_users_then_ours() {
+fn the_nearest_file_wins_then_the_users_then_ours() {
     let mut files = vec![
         at(Scope::ProjectNested, 0, Format::Template, "reviewer", "x"),
         at(Scope::Project, 1, Format::Unified, "reviewer", "x"),
@@ -57,14 +57,14 @@ fn r4_the_nearest_file_wins_then_the_users_then_ours() {
 }
 
 #[test]
-fn r5_a_file_replaces_another_as_a_whole() {
+fn a_file_replaces_another_as_a_whole() {
     let found = catalog([at(Scope::Project, 0, Format::Koda, "reviewer", "---\nmode: all\n---\nMine.\n")]);
     let reviewer = found.lookup("reviewer", "builder").unwrap();
     assert_eq!((&reviewer.tools.allow, reviewer.prompt.as_str()), (&None, "Mine.\n"));
 }
 
 #[test]
-fn r6_r7_mode_and_hidden_decide_who_may_choose() {
+fn mode_and_hidden_decide_who_may_choose() {
     let text = |mode: &str, hidden: bool| format!("---\nmode: {mode}\nhidden: {hidden}\n---\n");
     let files = ["primary", "subagent", "all"].into_iter().flat_map(|mode| {
         [false, true].map(|hidden| file(Format::Koda, &format!("{mode}_{hidden}"), &text(mode, hidden)))
@@ -75,7 +75,7 @@ fn r6_r7_mode_and_hidden_decide_who_may_choose() {
 }
 
 #[test]
-fn r10_a_name_is_checked_before_it_is_looked_up() {
+fn a_name_is_checked_before_it_is_looked_up() {
     let found = catalog([]);
     for name in ["My Role", "../worker", "", "a/b", "ä"] {
         let message = found.lookup(name, "builder").unwrap_err().to_string();
@@ -86,7 +86,7 @@ fn r10_a_name_is_checked_before_it_is_looked_up() {
 }
 
 #[test]
-fn r11_dash_and_underscore_are_one_unless_both_are_there() {
+fn dash_and_underscore_are_one_unless_both_are_there() {
     let template = |stem| file(Format::Template, stem, "x");
     let one = catalog([template("worker_role")]);
     assert_eq!(path(&one, " Worker-Role "), "template/worker_role.md");
@@ -117,7 +117,7 @@ fn names_of_other_systems_mean_ours_unless_a_file_has_them() {
 }
 
 #[test]
-fn r24_a_broken_file_hides_what_it_would_have_replaced() {
+fn a_broken_file_hides_what_it_would_have_replaced() {
     let broken = [
         ("---\nAllowTools: [read\n---\nx", "decode front matter: while parsing a flow sequence, expected ',' or ']'"),
         ("---\nAllowTools: []\nx", "front matter is missing closing delimiter"),
@@ -133,7 +133,7 @@ fn r24_a_broken_file_hides_what_it_would_have_replaced() {
 }
 
 #[test]
-fn r24_a_file_that_must_not_be_read_hides_what_it_would_have_replaced() {
+fn a_file_that_must_not_be_read_hides_what_it_would_have_replaced() {
     let ours = at(Scope::BuiltIn, 0, Format::Unified, "reviewer", "Ours.");
     let unread = at(Scope::Project, 0, Format::Koda, "reviewer", "");
     let catalog = Catalog::build_with(vec![ours], vec![(unread, "it is a pipe".to_owned())]);
@@ -143,7 +143,7 @@ fn r24_a_file_that_must_not_be_read_hides_what_it_would_have_replaced() {
 }
 
 #[test]
-fn r24_a_broken_file_keeps_the_name_that_its_header_gives() {
+fn a_broken_file_keeps_the_name_that_its_header_gives() {
     let found = catalog([
         file(Format::Claude, "scout", "---\nname: \"release-scout\"\ntools: [Read\n---\nx"),
         at(Scope::User, 0, Format::Claude, "mine", "---\nname: release-scout\ndescription: x\n---\nx"),
@@ -153,7 +153,7 @@ fn r24_a_broken_file_keeps_the_name_that_its_header_gives() {
 }
 
 #[test]
-fn r21_a_file_that_is_skipped_does_not_stop_the_others() {
+fn a_file_that_is_skipped_does_not_stop_the_others() {
     let found = catalog([
         file(Format::Task, "a", "---\nmaxSteps: 3\n---\n"),
         file(Format::Task, "b", "---\ndescription: x\n---\n"),
@@ -183,7 +183,7 @@ fn inherited() -> Inherited<'static> {
 }
 
 #[test]
-fn r12_r14_the_persona_is_asked_for_or_the_only_one() {
+fn the_persona_is_asked_for_or_the_only_one() {
     let one = "---\nagent_names: [{name: only, description: o}]\n---\n<!-- agent_name: only -->\nOnly.\n";
     let two = AUDITOR.replace("Default.\n", "");
     let found = catalog([
@@ -206,7 +206,7 @@ fn r12_r14_the_persona_is_asked_for_or_the_only_one() {
 }
 
 #[test]
-fn r15_a_persona_needs_a_role() {
+fn a_persona_needs_a_role() {
     let found = catalog([]);
     for agent in [None, Some("default"), Some(" Default ")] {
         let wanted = Wanted { agent, persona: Some("x"), ..Wanted::default() };
@@ -223,7 +223,7 @@ fn r15_a_persona_needs_a_role() {
 }
 
 #[test]
-fn r16_each_of_model_and_effort_goes_by_its_own_chain() {
+fn each_of_model_and_effort_goes_by_its_own_chain() {
     let found = catalog([file(Format::Template, "auditor", AUDITOR)]);
     let chosen = |agent, persona, model, effort| {
         let selected = select(&found, Wanted { agent: Some(agent), persona, model, effort }, inherited()).unwrap();
@@ -243,7 +243,7 @@ fn r16_each_of_model_and_effort_goes_by_its_own_chain() {
 }
 
 #[test]
-fn r19_our_files_are_copied_all_or_not_at_all() {
+fn our_files_are_copied_all_or_not_at_all() {
     assert_eq!(builtin::to_seed(&["mine.md", "builder.txt"]), builtin::FILES);
     assert_eq!(builtin::to_seed(&["mine.md", "worker.md"]), []);
 }

@@ -63,7 +63,7 @@ fn the_examples_of_all_formats_load() {
 }
 
 #[test]
-fn r1_the_stem_is_the_id_and_the_body_is_the_prompt() {
+fn the_stem_is_the_id_and_the_body_is_the_prompt() {
     let body = "# Delivery\n\n  Ship it.\n\n";
     let delivery = agent(Format::Koda, "Delivery", &format!("---\ndescription: x\n---\n{body}"));
     assert_eq!(
@@ -78,7 +78,7 @@ fn r1_the_stem_is_the_id_and_the_body_is_the_prompt() {
 }
 
 #[test]
-fn r2_other_keys_warn_and_fallback_models_fail() {
+fn other_keys_warn_and_fallback_models_fail() {
     let known = "---\ndescription: x\nmodel: openai/gpt-5\nmode: all\nhidden: true\nAllowTools: [read]\nDisallowedTools: [write]\n---\n";
     assert_eq!(codes(Format::Koda, known), [""; 0]);
     let found = agent(Format::Koda, "a", "---\ndescription: x\nallow_tools: [read]\ncolour: red\n---\n").diagnostics;
@@ -98,7 +98,7 @@ fn r2_other_keys_warn_and_fallback_models_fail() {
 }
 
 #[test]
-fn r3_the_mode_is_primary_unless_the_file_says_another() {
+fn the_mode_is_primary_unless_the_file_says_another() {
     let mode = |mode: &str| agent(Format::Koda, "a", &format!("---\n{mode}\n---\n")).mode;
     assert_eq!(
         [mode("hidden: false"), mode("mode: SubAgent"), mode("mode: All")],
@@ -109,7 +109,7 @@ fn r3_the_mode_is_primary_unless_the_file_says_another() {
 }
 
 #[test]
-fn r8_sections_in_a_body_are_only_text() {
+fn sections_in_a_body_are_only_text() {
     let text = "---\nAllowTools: [read]\n---\n<tools>bash</tools>\n<permissions allow=\"*\"/>\nAllowTools: [bash]\n";
     let all: Vec<_> = tool::all().collect();
     let surface = surface::resolve(&agent(Format::Koda, "a", text), &all, &[]);
@@ -117,7 +117,7 @@ fn r8_sections_in_a_body_are_only_text() {
 }
 
 #[test]
-fn r12_r13_personas_need_an_entry_and_a_block() {
+fn personas_need_an_entry_and_a_block() {
     let header = "---\ndescription: d\nagent_names:\n  - name: ' STRICT '\n    description: s\n    model: ''\n---\n";
     let strict = agent(Format::Template, "t", &format!("{header}Default.\n<!-- agent_name: Strict -->\nS.\n"));
     assert_eq!((strict.personas[0].name.as_str(), &strict.personas[0].model), ("strict", &None));
@@ -142,7 +142,7 @@ fn r12_r13_personas_need_an_entry_and_a_block() {
 }
 
 #[test]
-fn r21_a_task_needs_a_description_and_has_defaults() {
+fn a_task_needs_a_description_and_has_defaults() {
     let task = agent(Format::Task, "helper", "---\ndescription: Helps.\n---\nHelp.\n");
     assert_eq!((task.id.as_str(), task.max_steps, task.mode), ("helper", Some(10), Mode::Subagent));
     assert_eq!(task.permission, Some(CompactPermission::new([("*".to_owned(), Form::Simple(Action::Allow))])));
@@ -155,7 +155,7 @@ fn r21_a_task_needs_a_description_and_has_defaults() {
 }
 
 #[test]
-fn r23_tools_come_as_a_list_or_with_commas_and_a_star_is_all() {
+fn tools_come_as_a_list_or_with_commas_and_a_star_is_all() {
     let allow = |tools: &str| {
         let text = format!("---\nname: a\ndescription: x\n{tools}\n---\nBody.\n");
         [Format::Claude, Format::Yotta].map(|format| agent(format, "a", &text).tools.allow)

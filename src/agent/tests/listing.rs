@@ -22,7 +22,7 @@ fn refused(files: Vec<FileText>, agent: Option<&str>, message: &str) {
 }
 
 #[test]
-fn r39_a_list_tells_little() {
+fn a_list_tells_little() {
     let koda = file(Format::Koda, "aide", "---\ndescription: Helps.\nmode: all\nmodel: a/b\n---\nx");
     let hidden = file(Format::Koda, "builder", "---\nmode: primary\n---\nx");
     let found = list_agents(&Catalog::build(vec![auditor(), koda, hidden]), None, Detail::Brief).unwrap();
@@ -54,7 +54,7 @@ fn a_list_tells_the_policy_of_an_agent_that_has_a_map_and_no_list() {
 }
 
 #[test]
-fn r40_an_expanded_list_tells_models_and_prompts() {
+fn an_expanded_list_tells_models_and_prompts() {
     let found = list_agents(&catalog([auditor()]), Some(" Auditor "), Detail::Expanded).unwrap();
     let sha256 = agent(EXAMPLES[1].0, EXAMPLES[1].1, EXAMPLES[1].2).source.sha256;
     let expected = json!({"agents": [{
@@ -79,7 +79,7 @@ fn r40_an_expanded_list_tells_models_and_prompts() {
 }
 
 #[test]
-fn r41_a_template_that_breaks_a_rule_fails_the_list() {
+fn a_template_that_breaks_a_rule_fails_the_list() {
     let template = |stem, text| file(Format::Template, stem, text);
     for (text, message) in [
         ("x", "invalid agent template \"t\": missing required frontmatter description (template/t.md)"),
@@ -132,7 +132,7 @@ fn skill(name: &str, description: &str) -> Skill {
 }
 
 #[test]
-fn r38_a_skill_is_loaded_by_its_name_and_brings_no_tools() {
+fn a_skill_is_loaded_by_its_name_and_brings_no_tools() {
     let skills = [skill("pdf", "Reads PDF files"), skill("pdf-fill", "Fills forms"), skill("deploy", "Ships it")];
     let named =
         |prompt| skill::find_mentions(prompt, &skills).into_iter().map(|it| it.skill.name.as_str()).collect::<Vec<_>>();
@@ -149,7 +149,7 @@ fn r38_a_skill_is_loaded_by_its_name_and_brings_no_tools() {
 }
 
 #[test]
-fn r38_skills_are_listed_and_found() {
+fn skills_are_listed_and_found() {
     let other = Skill { path: "elsewhere".to_owned(), ..skill("pdf", "Another") };
     let skills = skill::merged([skill("pdf", "Reads PDF files"), skill("deploy", "Ships a file"), other]);
     let listed = "- $deploy: Ships a file (skills/deploy/SKILL.md)\n- $pdf: Reads PDF files (skills/pdf/SKILL.md)\n";

@@ -37,7 +37,7 @@ fn built_in(id: &str, available: &[&str]) -> Surface {
 }
 
 #[test]
-fn r27_neither_list_is_the_full_surface() {
+fn neither_list_is_the_full_surface() {
     let every = [
         "bash",
         "delegate",
@@ -57,26 +57,26 @@ fn r27_neither_list_is_the_full_surface() {
 }
 
 #[test]
-fn r28_a_deny_list_takes_away() {
+fn a_deny_list_takes_away() {
     check("deny_list: [Bash, write_stdin, task, todo_write, '*skill*', 'mcp:*']", &["read", "search", "wait", "write"]);
 }
 
 #[test]
-fn r29_an_allow_list_leaves_what_it_names_and_what_exists() {
+fn an_allow_list_leaves_what_it_names_and_what_exists() {
     check("allow_list: [Grep, read_many_files, definition]", &["read", "search"]);
     check("allow_list: [mcp__docs__search, github_create_pr]", &["mcp:docs:search", "mcp:github:create_pr"]);
     check("allow_list: [mcp/docs/search]", &["mcp:docs:search"]);
 }
 
 #[test]
-fn r30_r35_deny_beats_allow_also_between_patterns() {
+fn deny_beats_allow_also_between_patterns() {
     check("allow_list: [read, write, bash]\ndeny_list: [Bash]", &["read", "write"]);
     check("allow_list: ['w*']\ndeny_list: ['wr*']", &["wait"]);
     check("allow_list: ['*']\ndeny_list: ['*']", &[]);
 }
 
 #[test]
-fn r31_an_empty_list_is_no_tools() {
+fn an_empty_list_is_no_tools() {
     check("AllowTools: []", &[]);
     check("AllowTools: ['', ' ']", &[]);
     check("AllowTools: [nonsense, Wait]", &[]);
@@ -87,7 +87,7 @@ fn r31_an_empty_list_is_no_tools() {
 }
 
 #[test]
-fn r32_an_unknown_name_is_dropped_with_a_warning() {
+fn an_unknown_name_is_dropped_with_a_warning() {
     let surface = resolve(&of("AllowTools: [read, frobnicate, web_search, 'zz*', 'mcp:*']"), SOME, &[]);
     assert_eq!(held(&surface), ["read"]);
     // What exists, but not in this turn, is nobody's mistake.
@@ -97,7 +97,7 @@ fn r32_an_unknown_name_is_dropped_with_a_warning() {
 }
 
 #[test]
-fn r33_all_external_tools_have_one_pattern() {
+fn all_external_tools_have_one_pattern() {
     check("AllowTools: ['mcp:*']", &["mcp:docs:search", "mcp:github:create_pr"]);
     check("AllowTools: [read, 'mcp:*']\nDisallowedTools: ['mcp:github:*']", &["read", "mcp:docs:search"]);
     let local = resolve(&of("DisallowedTools: ['mcp:*']"), SOME, &servers());
@@ -105,7 +105,7 @@ fn r33_all_external_tools_have_one_pattern() {
 }
 
 #[test]
-fn r34_patterns_are_case_sensitive_and_no_expressions() {
+fn patterns_are_case_sensitive_and_no_expressions() {
     check("allow_list: ['sear*', 'r?ad']", &["read", "search", "search_skills"]);
     check("allow_list: ['W*', 'Wait']", &["write"]);
     check("allow_list: ['read|write', 'w.it', '[a-z]+', '.*']", &[]);
@@ -113,7 +113,7 @@ fn r34_patterns_are_case_sensitive_and_no_expressions() {
 }
 
 #[test]
-fn r36_a_call_is_checked_in_any_spelling() {
+fn a_call_is_checked_in_any_spelling() {
     let surface = resolve(&of("allow_list: [Read, exec_command, spawn_agent, 'mcp:docs:*']"), SOME, &servers());
     for (name, expected) in [
         ("read_file", true),
@@ -134,7 +134,7 @@ fn r36_a_call_is_checked_in_any_spelling() {
 }
 
 #[test]
-fn r38_skills_are_tools_like_others() {
+fn skills_are_tools_like_others() {
     check("allow_list: [skill]", &["skill"]);
     check("allow_list: [skill, search_skills, read]\ndeny_list: [search_skills]", &["read", "skill"]);
 }
@@ -149,7 +149,7 @@ fn a_tool_whose_every_call_is_denied_does_not_exist() {
 }
 
 #[test]
-fn r42_the_four_that_people_choose() {
+fn the_four_that_people_choose() {
     let available = all(&["web_search"]);
     let missing = |id: &str| -> Vec<&str> {
         let surface = built_in(id, &available);
@@ -179,7 +179,7 @@ fn r42_the_four_that_people_choose() {
 }
 
 #[test]
-fn r43_web_search_is_there_where_it_is_configured() {
+fn web_search_is_there_where_it_is_configured() {
     for id in ["builder", "engineer", "reviewer", "planner"] {
         assert!(built_in(id, &all(&["web_search"])).contains("WebSearch"), "{id}");
         assert!(!built_in(id, &all(&[])).contains("WebSearch"), "{id}");
@@ -187,7 +187,7 @@ fn r43_web_search_is_there_where_it_is_configured() {
 }
 
 #[test]
-fn r44_explore_reads_and_general_does_all_but_delegate() {
+fn explore_reads_and_general_does_all_but_delegate() {
     let available = all(&["web_search"]);
     let explore = built_in("explore", &available);
     let bookkeeping = ["todo", "list_agents", "list_active_agents"];
@@ -202,7 +202,7 @@ fn r44_explore_reads_and_general_does_all_but_delegate() {
 }
 
 #[test]
-fn r45_the_orchestrator_spawns_and_those_below_do_not() {
+fn the_orchestrator_spawns_and_those_below_do_not() {
     let available = all(&[]);
     let orchestrator = built_in("orchestrator", &available);
     assert!(available.iter().all(|name| orchestrator.contains(name)) && orchestrator.contains("spawn_agent"));

@@ -27,7 +27,7 @@ fn is_not_wider(damaged: &Definition, whole: &Definition, wide: &Surface) {
 }
 
 #[test]
-fn r24_a_file_that_is_cut_short_is_never_wider() {
+fn a_file_that_is_cut_short_is_never_wider() {
     for (format, stem, text) in EXAMPLES {
         let whole = agent(*format, stem, text);
         let wide = surface(&whole);
@@ -46,7 +46,7 @@ fn r24_a_file_that_is_cut_short_is_never_wider() {
 }
 
 #[test]
-fn r24_a_file_that_lost_its_first_lines_is_never_wider() {
+fn a_file_that_lost_its_first_lines_is_never_wider() {
     for (format, stem, text) in EXAMPLES {
         let whole = agent(*format, stem, text);
         let wide = surface(&whole);

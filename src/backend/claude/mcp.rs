@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn r54_calls_of_one_message_run_together() {
+    fn calls_of_one_message_run_together() {
         let tool = ServedTool {
             name: "delegate".to_owned(),
             description: String::new(),

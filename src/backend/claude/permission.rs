@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn r36_a_tool_that_the_session_does_not_have_is_refused_at_the_call_too() {
+    fn a_tool_that_the_session_does_not_have_is_refused_at_the_call_too() {
         let reading = Native { tools: Some([NativeTool::Read].into()), access: Access::ReadOnly };
         for tool in ["Task", "Agent", "Workflow", "Skill", "AskUserQuestion"] {
             check(tool, Purpose::Session, &Native::default(), "deny");

@@ -77,7 +77,7 @@ fn of_child(title: &str) -> Payload {
 }
 
 #[test]
-fn r59_a_child_is_talk_and_the_end_of_the_turn_forgets_it() {
+fn a_child_is_talk_and_the_end_of_the_turn_forgets_it() {
     use In::{Child, Delta, Done};
     let (data, talk) =
         play(&[Delta("one"), Child("reading"), Child("reading"), Done("one"), Child("reading"), Done("two")]);
@@ -86,7 +86,7 @@ fn r59_a_child_is_talk_and_the_end_of_the_turn_forgets_it() {
 }
 
 #[test]
-fn r59_what_a_child_asks_is_worth_a_look_at_the_parent() {
+fn what_a_child_asks_is_worth_a_look_at_the_parent() {
     let asked = Payload::QuestionAsked { turn: 1, questions: vec![], call: None };
     for (payload, expected) in [(asked, Some("abcd2345".to_owned())), (Payload::Archived {}, None)] {
         let Payload::SubagentEvent { origin, mut event } = of_child("x") else { panic!("not of a child") };

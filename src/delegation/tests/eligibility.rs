@@ -21,7 +21,7 @@ fn nested() -> Vec<String> {
 }
 
 #[test]
-fn r46_only_those_that_take_work_are_given_work() {
+fn only_those_that_take_work_are_given_work() {
     for parent in ["engineer", "orchestrator", "anybody"] {
         let nested = nested();
         let parent = standing(0, parent, &nested);
@@ -36,7 +36,7 @@ fn r46_only_those_that_take_work_are_given_work() {
 }
 
 #[test]
-fn r52_a_child_does_not_delegate_though_its_file_allows_it() {
+fn a_child_does_not_delegate_though_its_file_allows_it() {
     let nested = nested();
     let child = standing(1, "general", &nested);
     assert!(!may_delegate(&child));
@@ -45,7 +45,7 @@ fn r52_a_child_does_not_delegate_though_its_file_allows_it() {
 }
 
 #[test]
-fn r52_nobody_delegates_without_the_tool() {
+fn nobody_delegates_without_the_tool() {
     let nested = nested();
     for agent in ["builder", "orchestrator"] {
         let parent = Standing { tool: DelegationTool::Absent, ..standing(0, agent, &nested) };
@@ -54,7 +54,7 @@ fn r52_nobody_delegates_without_the_tool() {
 }
 
 #[test]
-fn r53_an_orchestrator_may_go_one_level_deeper() {
+fn an_orchestrator_may_go_one_level_deeper() {
     let nested = nested();
     for (depth, max_depth, agent, expected) in [
         (0, 1, "engineer", true),

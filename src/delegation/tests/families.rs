@@ -33,14 +33,14 @@ fn family() -> Vec<Member> {
 }
 
 #[test]
-fn r63_an_id_that_cannot_be_told_anything() {
+fn an_id_that_cannot_be_told_anything() {
     assert_eq!(not_found("x"), "agent with id x not found");
     assert_eq!(is_closed("x"), "agent with id x is closed");
     assert_eq!(invalid_id("x y", "it holds a space"), "invalid agent id x y: it holds a space");
 }
 
 #[test]
-fn r64_a_subtree_is_closed_from_its_leaves() {
+fn a_subtree_is_closed_from_its_leaves() {
     let outside = "Not permitted to close agents outside your subtree.";
     for (caller, target, expected) in [
         ("root", "a", Ok(vec!["a2", "a1", "a"])),
@@ -62,7 +62,7 @@ fn r64_a_subtree_is_closed_from_its_leaves() {
 }
 
 #[test]
-fn r65_a_list_has_its_scope_and_hides_what_is_closed() {
+fn a_list_has_its_scope_and_hides_what_is_closed() {
     let ids = |caller, scope, closed| {
         let text = list_text(ListActive { scope, shape: Shape::Flat, closed }, caller, &family());
         let listed: Value = serde_json::from_str(&text).unwrap();
@@ -83,7 +83,7 @@ fn r65_a_list_has_its_scope_and_hides_what_is_closed() {
 }
 
 #[test]
-fn r65_an_entry_says_what_there_is_to_say() {
+fn an_entry_says_what_there_is_to_say() {
     let ask = ListActive { scope: Scope::Children, shape: Shape::Tree, closed: Closed::Hidden };
     let full = Member {
         name: Some("@worker subagent".into()),

@@ -21,13 +21,13 @@ fn a_child_has_one_status() {
 }
 
 #[test]
-fn r55_a_child_out_of_time_has_timed_out() {
+fn a_child_out_of_time_has_timed_out() {
     let status = of_child(Child::Failed(Cause::Timeout));
     assert_eq!((status, status.told(), status.error()), (Status::TimedOut, Status::Failed, Some("Subagent timeout")));
 }
 
 #[test]
-fn r57_a_child_out_of_steps_has_failed() {
+fn a_child_out_of_steps_has_failed() {
     assert_eq!(of_child(Child::Failed(Cause::StepLimit)), Status::Failed);
     for (limit, taken, expected) in
         [(None, u32::MAX, false), (Some(3), 3, false), (Some(3), 4, true), (Some(0), 1, true)]

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn r58_a_reply_stands_between_tags() {
+fn a_reply_stands_between_tags() {
     let plain = Report { session: "", text: Some("The child's text."), ..report() };
     assert_eq!(task_text(&plain), "<task_result agent=\"explore\">\nThe child's text.\n</task_result>");
     let failed = Report { status: Status::Failed, text: None, error: Some("Error message."), ..plain };
@@ -17,7 +17,7 @@ fn r58_a_reply_stands_between_tags() {
 }
 
 #[test]
-fn r58_attributes_are_escaped_and_the_body_cannot_close_its_wrapper() {
+fn attributes_are_escaped_and_the_body_cannot_close_its_wrapper() {
     let hostile = Report {
         session: "",
         agent: "a\" x='<&>'\n",
@@ -32,7 +32,7 @@ fn r58_attributes_are_escaped_and_the_body_cannot_close_its_wrapper() {
 }
 
 #[test]
-fn r55_an_end_without_a_reply_says_why() {
+fn an_end_without_a_reply_says_why() {
     for (status, expected) in [
         (Status::TimedOut, "Subagent timeout"),
         (Status::Cancelled, "The subagent was stopped before it finished."),
@@ -58,7 +58,7 @@ fn delegate_returns_the_record() {
 }
 
 #[test]
-fn r55_delegate_knows_four_ends_only() {
+fn delegate_knows_four_ends_only() {
     for (status, error, expected) in [
         ("timed_out", json!(null), json!({ "status": "failed", "error": "Subagent timeout" })),
         ("cancelled", json!("stopped by a person"), json!({ "status": "failed", "error": "stopped by a person" })),
@@ -73,7 +73,7 @@ fn r55_delegate_knows_four_ends_only() {
 }
 
 #[test]
-fn r70_a_call_that_must_return_says_how_to_collect() {
+fn a_call_that_must_return_says_how_to_collect() {
     let hint = "The subagent is still working. Call wait with ids [\"h_1\"] to collect its result; do not delegate \
                 the same task again.";
     let running = Report { status: Status::Running, ..report() };
@@ -95,13 +95,13 @@ fn r70_a_call_that_must_return_says_how_to_collect() {
 }
 
 #[test]
-fn r61_spawn_agent_returns_the_id_at_once() {
+fn spawn_agent_returns_the_id_at_once() {
     assert_eq!(spawn_text("abcdefgh", None), "{\"agent_id\":\"abcdefgh\"}");
     assert_eq!(spawn_text("abcdefgh", Some("n")), "{\"agent_id\":\"abcdefgh\",\"thread_note\":\"n\"}");
 }
 
 #[test]
-fn r67_agent_returns_the_bare_reply_or_a_task_id() {
+fn agent_returns_the_bare_reply_or_a_task_id() {
     let done = Report { text: Some("  The reply.\n"), ..report() };
     assert_eq!(agent_text(&done), Ok("The reply.".to_owned()));
     let silent = Report { text: Some(" "), ..done };
@@ -113,7 +113,7 @@ fn r67_agent_returns_the_bare_reply_or_a_task_id() {
 }
 
 #[test]
-fn r62_wait_returns_those_that_are_done() {
+fn wait_returns_those_that_are_done() {
     let agent = |id, state, text| Awaited { id, state, text };
     let text = wait_text([
         agent("a", Lifecycle::Completed, Some("Done.")),
@@ -170,7 +170,7 @@ fn a_preview_has_at_most_160_characters() {
 }
 
 #[test]
-fn r66_a_note_is_what_was_asked_for_or_who_it_is() {
+fn a_note_is_what_was_asked_for_or_who_it_is() {
     let of = |wish, persona, description| note(wish, "auditor", persona, description);
     for (made, expected) in [
         (of(Some(" mine "), Some("strict"), "Checks."), Some("mine")),

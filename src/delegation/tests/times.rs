@@ -5,7 +5,7 @@ use super::*;
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[test]
-fn r55_the_nearest_word_about_time_counts() {
+fn the_nearest_word_about_time_counts() {
     let hours = |n: u32| 60 * n * MINUTE;
     let none = Limits {
         call: None,
@@ -31,7 +31,7 @@ fn r55_the_nearest_word_about_time_counts() {
 }
 
 #[test]
-fn r70_a_call_returns_before_the_other_side_gives_up() {
+fn a_call_returns_before_the_other_side_gives_up() {
     assert_eq!(hold(None, 8 * MINUTE), 8 * MINUTE);
     assert_eq!(hold(Some(MINUTE), 8 * MINUTE), MINUTE);
     assert_eq!(hold(Some(60 * MINUTE), 8 * MINUTE), 8 * MINUTE);

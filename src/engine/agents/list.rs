@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn r19_copies_are_made_all_or_none_and_never_over_a_file() {
+    fn copies_are_made_all_or_none_and_never_over_a_file() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("agents");
         let seeded = seed(&directory).unwrap();

@@ -58,7 +58,7 @@ impl World {
 const AGENT: &str = "---\ndescription: One\n---\nDo it.\n";
 
 #[test]
-fn r4_r9_the_nearest_file_of_the_checkout_wins_and_none_above_it_is_read() {
+fn the_nearest_file_of_the_checkout_wins_and_none_above_it_is_read() {
     let world = World::new();
     for path in [
         ".coppice/agents/one.md",
@@ -93,7 +93,7 @@ fn r4_r9_the_nearest_file_of_the_checkout_wins_and_none_above_it_is_read() {
 }
 
 #[test]
-fn r20_between_the_two_directories_of_tasks_only_the_first_is_read() {
+fn between_the_two_directories_of_tasks_only_the_first_is_read() {
     let world = World::new();
     world.write("repo/.claude/agents/one.md", &AGENT.replace("description", "name: one\ndescription"));
     assert_eq!(world.lookup("", "one").unwrap(), "repo/.claude/agents/one.md");
@@ -102,7 +102,7 @@ fn r20_between_the_two_directories_of_tasks_only_the_first_is_read() {
 }
 
 #[test]
-fn r22_an_edit_counts_at_the_next_look_and_nothing_is_read_twice() {
+fn an_edit_counts_at_the_next_look_and_nothing_is_read_twice() {
     let world = World::new();
     world.write("repo/.coppice/agents/one.md", AGENT);
     let prompt = |agents: &Agents| agents.catalog.lookup("one", "").unwrap().prompt.trim().to_owned();
@@ -116,7 +116,7 @@ fn r22_an_edit_counts_at_the_next_look_and_nothing_is_read_twice() {
 }
 
 #[test]
-fn r24_a_file_that_must_not_be_read_keeps_its_place() {
+fn a_file_that_must_not_be_read_keeps_its_place() {
     let world = World::new();
     world.write("secret.md", AGENT);
     world.write("repo/elsewhere.md", AGENT);
@@ -155,7 +155,7 @@ fn a_directory_that_leads_out_of_the_repository_is_not_read() {
 }
 
 #[test]
-fn r38_skills_of_the_project_come_before_those_of_the_user() {
+fn skills_of_the_project_come_before_those_of_the_user() {
     let world = World::new();
     let skill = |description: &str| format!("---\ndescription: {description}\n---\nDo.\n");
     world.write("repo/.coppice/skills/pdf/SKILL.md", &skill("project"));
@@ -171,7 +171,7 @@ fn r38_skills_of_the_project_come_before_those_of_the_user() {
 }
 
 #[test]
-fn r25_a_repository_without_a_checkout_has_the_files_of_its_commit() {
+fn a_repository_without_a_checkout_has_the_files_of_its_commit() {
     let world = World::new();
     let repo = crate::git::testkit::Sandbox::new();
     repo.write("a/.coppice/agents/one.md", AGENT);

@@ -188,7 +188,7 @@ fn read(facts: &[(u64, String)]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn r59_every_event_of_a_descendant_is_wrapped_for_the_session_above() {
+async fn every_event_of_a_descendant_is_wrapped_for_the_session_above() {
     let house = House::open().await;
     let root = record(1, Status::Running);
     house.add(&root).await;
@@ -270,7 +270,7 @@ async fn a_page_on_the_way_back_says_where_the_one_before_it_ends() {
 }
 
 #[tokio::test]
-async fn r59_live_records_of_descendants_are_wrapped_too() {
+async fn live_records_of_descendants_are_wrapped_too() {
     let house = House::open().await;
     let (root, other) = (record(1, Status::Running), record(9, Status::Running));
     let worker = child(2, &root, "worker", ChildHold::Foreground, Status::Running);
@@ -364,7 +364,7 @@ async fn what_a_session_at_rest_once_delegated_wants_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn r49_a_decision_at_the_parent_goes_to_whoever_asked() {
+async fn a_decision_at_the_parent_goes_to_whoever_asked() {
     let house = House::open().await;
     let mut root = record(1, Status::Running);
     let mut first = child(2, &root, "a", ChildHold::Foreground, Status::Approval);

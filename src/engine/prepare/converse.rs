@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn r136_an_open_process_takes_a_turn_only_with_what_it_was_started_with() {
+    fn an_open_process_takes_a_turn_only_with_what_it_was_started_with() {
         let open = record("a", ["rules", "role", "served", "native"]);
         for (wanted, in_prompt, beside) in [
             (["rules", "role", "served", "native"], true, true),

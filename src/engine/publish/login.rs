@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn r109_a_token_leaves_the_environment_before_a_backend_is_given_it() {
+    fn a_token_leaves_the_environment_before_a_backend_is_given_it() {
         let mut own = environment(&[("PATH", "/bin"), ("GITHUB_TOKEN", "ghp_own")]);
         let logins = Logins::new(&mut own);
         assert_eq!(own, environment(&[("PATH", "/bin")]));

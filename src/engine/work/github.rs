@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r109_a_change_that_did_not_happen_says_which_kind_of_reason() {
+    fn a_change_that_did_not_happen_says_which_kind_of_reason() {
         let forge = || Fault::NoForge { reason: "there is no remote `origin`".to_owned() };
         for (fault, expected) in [
             (Fault::GitHub(GitHubError::NotFound), "not_found"),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn r109_a_look_without_github_is_a_state_and_not_an_error() {
+    fn a_look_without_github_is_a_state_and_not_an_error() {
         let of = |fault| looked::<()>(Err(fault));
         assert!(matches!(of(Fault::GitHub(GitHubError::NoLogin)), Ok(Looked::Unavailable(_))));
         assert!(matches!(of(Fault::GitHub(GitHubError::NotFound)), Ok(Looked::NotFound)));

@@ -64,7 +64,7 @@ fn a_nested_repository_is_left_out_and_told() {
 }
 
 #[test]
-fn r107_only_what_is_staged_is_committed() {
+fn only_what_is_staged_is_committed() {
     let (sandbox, tree) = session();
     let nothing = commit(&tree, "x", &mut run_hook).unwrap();
     assert_eq!(nothing, Outcome::NothingStaged);
@@ -84,7 +84,7 @@ fn r107_only_what_is_staged_is_committed() {
 }
 
 #[test]
-fn r107_a_hook_that_refuses_is_told_in_its_own_words() {
+fn a_hook_that_refuses_is_told_in_its_own_words() {
     let (sandbox, tree) = session();
     write_script(&sandbox.main().join(".git/hooks/pre-commit"), "echo 'lint: src/a:1'; echo no >&2; exit 3");
     write(&tree.path.join("src/a"), "changed\n");

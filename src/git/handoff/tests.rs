@@ -67,7 +67,7 @@ fn text(path: &Path) -> Option<String> {
 }
 
 #[test]
-fn r71_a_child_sees_uncommitted_staged_and_untracked_files_and_the_parent_sees_nothing() {
+fn a_child_sees_uncommitted_staged_and_untracked_files_and_the_parent_sees_nothing() {
     for ways in [Ways::Best, Ways::Populate, Ways::Checkout] {
         let sandbox = Sandbox::new();
         let parent = busy(&sandbox);
@@ -266,7 +266,7 @@ fn traces(sandbox: &Sandbox, session: &str) -> Vec<String> {
 }
 
 #[test]
-fn r71_what_a_read_only_child_wrote_is_archived_and_never_reaches_the_parent() {
+fn what_a_read_only_child_wrote_is_archived_and_never_reaches_the_parent() {
     const ARCHIVE: &str = "refs/coppice/archive/bbbbbbbb";
     let sandbox = Sandbox::new();
     let parent = busy(&sandbox);

@@ -161,7 +161,7 @@ fn both_sides_are_merged_line_by_line() {
 }
 
 #[test]
-fn r72_a_conflict_writes_nothing_and_lists_the_files() {
+fn a_conflict_writes_nothing_and_lists_the_files() {
     let mut family = Family::new();
     family.child_writes("README", "by the child\n");
     family.child_writes("kept", "by the child\n");
@@ -193,7 +193,7 @@ fn the_same_child_again_is_nothing_and_more_of_it_counts_from_there() {
 }
 
 #[test]
-fn r72_an_ignored_file_in_the_way_is_never_overwritten() {
+fn an_ignored_file_in_the_way_is_never_overwritten() {
     let mut family = Family::new();
     family.parent_writes("secret.log", "of the parent\n");
     family.child_writes("secret.log", "of the child\n");

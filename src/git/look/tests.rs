@@ -104,7 +104,7 @@ fn a_link_in_the_worktree_leads_to_no_other_file() {
 }
 
 #[test]
-fn r106_a_patch_is_cut_where_it_is_too_long() {
+fn a_patch_is_cut_where_it_is_too_long() {
     let (sandbox, tree) = session();
     write(&tree.path.join("src/long"), "0123456789\n".repeat(200_000));
     write(&tree.path.join("README"), "changed\n");

@@ -20,7 +20,7 @@ fn try_push(tree: &Worktree) -> Result<Pushed, GitError> {
 }
 
 #[test]
-fn r108_the_first_push_sets_the_upstream_and_the_next_keeps_it() {
+fn the_first_push_sets_the_upstream_and_the_next_keeps_it() {
     let sandbox = Sandbox::new();
     remote(&sandbox);
     let tree = sandbox.session("abcdefgh");
@@ -34,7 +34,7 @@ fn r108_the_first_push_sets_the_upstream_and_the_next_keeps_it() {
 }
 
 #[test]
-fn r108_history_that_differs_is_refused_and_never_forced() {
+fn history_that_differs_is_refused_and_never_forced() {
     let sandbox = Sandbox::new();
     remote(&sandbox);
     let tree = sandbox.session("abcdefgh");
@@ -51,7 +51,7 @@ fn r108_history_that_differs_is_refused_and_never_forced() {
 }
 
 #[test]
-fn r108_a_detached_head_is_not_pushed() {
+fn a_detached_head_is_not_pushed() {
     let sandbox = Sandbox::new();
     let tree = sandbox.session("abcdefgh");
     run_git(&tree.path, &["switch", "--quiet", "--detach"]);
@@ -71,7 +71,7 @@ fn a_missing_remote_and_an_upstream_that_is_the_base_are_told() {
 }
 
 #[test]
-fn r108_a_branch_goes_to_its_upstream_whatever_that_is_called() {
+fn a_branch_goes_to_its_upstream_whatever_that_is_called() {
     let sandbox = Sandbox::new();
     remote(&sandbox);
     let tree = sandbox.session("abcdefgh");

@@ -22,7 +22,7 @@ fn commit(tree: &Worktree, path: &str, message: &str) -> Oid {
 }
 
 #[test]
-fn r109_a_base_is_the_wanted_one_then_the_remotes_head_then_a_usual_name() {
+fn a_base_is_the_wanted_one_then_the_remotes_head_then_a_usual_name() {
     let sandbox = with_remote();
     let repo = sandbox.repo();
     let (commit, other) = (Some(sandbox.head()), Some(sandbox.head()));
@@ -41,14 +41,14 @@ fn r109_a_base_is_the_wanted_one_then_the_remotes_head_then_a_usual_name() {
 }
 
 #[test]
-fn r109_without_any_usual_name_there_is_no_base() {
+fn without_any_usual_name_there_is_no_base() {
     let sandbox = Sandbox::new();
     sandbox.git(&["branch", "--move", "main", "odd"]);
     assert_eq!(pull_base(&sandbox.repo(), None).unwrap(), None);
 }
 
 #[test]
-fn r109_a_pull_request_is_told_by_its_commits_and_files() {
+fn a_pull_request_is_told_by_its_commits_and_files() {
     let sandbox = with_remote();
     sandbox.write(".github/pull_request_template.md", "What and why?\n");
     let base = sandbox.commit_all("a template");
@@ -67,7 +67,7 @@ fn r109_a_pull_request_is_told_by_its_commits_and_files() {
 }
 
 #[test]
-fn r109_a_branch_is_pushed_when_the_remote_says_so() {
+fn a_branch_is_pushed_when_the_remote_says_so() {
     let sandbox = with_remote();
     let tree = sandbox.session("abcdefgh");
     let repo = sandbox.repo();

@@ -47,7 +47,7 @@ fn the_next_page_is_found_among_the_links() {
 }
 
 #[test]
-fn r109_a_long_text_is_cut_at_a_whole_character() {
+fn a_long_text_is_cut_at_a_whole_character() {
     for (text, limit, kept, is_cut) in
         [("abc", 3, "abc", false), ("abcd", 3, "abc", true), ("a€b", 3, "a", true), ("a€b", 4, "a€", true)]
     {

@@ -27,7 +27,7 @@ fn check(name: &str, state: &str) -> Check {
 }
 
 #[test]
-fn r109_a_pull_request_reads_as_flags_and_a_section() {
+fn a_pull_request_reads_as_flags_and_a_section() {
     insta::assert_snapshot!(pull_read("fix", &Looked::Found(pull())), @r"
     ## state
     ref=fix
@@ -58,7 +58,7 @@ fn r109_a_pull_request_reads_as_flags_and_a_section() {
 }
 
 #[test]
-fn r109_what_is_not_there_is_a_state_and_nothing_else() {
+fn what_is_not_there_is_a_state_and_nothing_else() {
     assert_eq!(pull_read("fix", &Looked::NotFound), "## state\nref=fix\nnot_found=true\ngh_unavailable=false\n");
     let unavailable = Looked::Unavailable("there is no login for GitHub".to_owned());
     assert_eq!(
@@ -76,7 +76,7 @@ fn r109_what_is_not_there_is_a_state_and_nothing_else() {
 }
 
 #[test]
-fn r109_the_classes_of_checks() {
+fn the_classes_of_checks() {
     for (state, outcome) in [
         ("FAILURE", Outcome::Failing),
         ("CANCELLED", Outcome::Failing),
@@ -97,7 +97,7 @@ fn r109_the_classes_of_checks() {
 }
 
 #[test]
-fn r109_a_review_shows_failing_checks_first_and_marks_a_cut_diff() {
+fn a_review_shows_failing_checks_first_and_marks_a_cut_diff() {
     let checks =
         Ok(vec![check("fmt", "SUCCESS"), check("test", "FAILURE"), check("deploy", "PENDING"), check("lint", "ERROR")]);
     let diff = Ok(Cut { text: "diff --git a/x b/x\n+1\n".to_owned(), is_cut: true });

@@ -120,7 +120,7 @@ fn served() -> Vec<(&'static str, Value, &'static str)> {
 }
 
 #[test]
-fn r113_every_served_tool_has_its_verb() {
+fn every_served_tool_has_its_verb() {
     for (tool, input, expected) in served() {
         for (name, title) in [(tool.to_owned(), ""), ("other".to_owned(), tool)] {
             assert_eq!(started(&name, title, Some(&input)).header.text(), expected, "{tool}");
@@ -137,7 +137,7 @@ fn r113_every_served_tool_has_its_verb() {
 
 /// A card that reads a parameter that its tool does not have never shows it.
 #[test]
-fn r113_the_calls_of_this_table_are_calls_of_the_served_tools() {
+fn the_calls_of_this_table_are_calls_of_the_served_tools() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/tools");
     let read = |path: &Path| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap();
     let tools: Vec<Value> = fs::read_dir(directory).unwrap().map(|entry| read(&entry.unwrap().path())).collect();
@@ -158,7 +158,7 @@ fn r113_the_calls_of_this_table_are_calls_of_the_served_tools() {
 }
 
 #[test]
-fn r113_native_tools_have_the_same_verbs() {
+fn native_tools_have_the_same_verbs() {
     headers(&[
         // Claude: the path is that of the machine, the title tells it from the work tree.
         ("read", "Read src/a.rs", json!({"file_path": "/t/src/a.rs"}), "Read(src/a.rs)"),
@@ -208,7 +208,7 @@ fn r113_native_tools_have_the_same_verbs() {
 }
 
 #[test]
-fn r113_a_header_stays_on_its_row() {
+fn a_header_stays_on_its_row() {
     let card = started("run_bash", "", Some(&json!({"command": "echo \u{1b}[31m\u{202e}a\nb \u{9b} | sort --unique"})));
     assert_eq!(card.header.text(), "Bash(echo [31m\u{fffd}a b  | sort --unique)");
     assert_eq!(rows(&card, 20, Fold::Folded)[0].text(), "╭ Bash(echo [31m�a…)");
@@ -221,7 +221,7 @@ fn r113_a_header_stays_on_its_row() {
 }
 
 #[test]
-fn r114_a_long_body_is_counted_and_opens() {
+fn a_long_body_is_counted_and_opens() {
     let output: String = (1..=48).map(|line| format!("line {line}\n")).collect();
     let card = done("execute", "cargo test", json!({"command": "cargo test"}), &output);
     assert_eq!(card.body.len(), 48);
@@ -247,7 +247,7 @@ fn r114_a_long_body_is_counted_and_opens() {
 }
 
 #[test]
-fn r114_an_error_is_shown_as_it_is() {
+fn an_error_is_shown_as_it_is() {
     let input = json!({"file_path": "/t/a", "old_string": "x", "new_string": "y"});
     let card = finished("edit", "Edit a", Some(&input), Outcome::Failed, "\nString not found in file.\nString: x\n");
     insta::assert_snapshot!(drawn(&card, 60, Fold::Folded), @r"
@@ -262,7 +262,7 @@ fn r114_an_error_is_shown_as_it_is() {
 }
 
 #[test]
-fn r115_a_command_shows_both_streams_and_how_it_ended() {
+fn a_command_shows_both_streams_and_how_it_ended() {
     let output =
         json!({"stdout": "built\n", "stderr": "\u{1b}[33mwarning\u{1b}[0m: old\n", "exit_code": 0}).to_string();
     let card = done("run_bash", "", json!({"command": "make"}), &output);
@@ -299,7 +299,7 @@ fn r115_a_command_shows_both_streams_and_how_it_ended() {
 }
 
 #[test]
-fn r115_an_edit_is_lines_that_go_and_come() {
+fn an_edit_is_lines_that_go_and_come() {
     let input = json!({"file_path": "/t/limit.rs", "old_string": "let cap = 10;", "new_string": "let cap = burst;"});
     let running = started("edit", "Edit limit.rs", Some(&input));
     insta::assert_snapshot!(drawn(&running, 60, Fold::Folded), @r"
@@ -329,7 +329,7 @@ fn r115_an_edit_is_lines_that_go_and_come() {
 }
 
 #[test]
-fn r115_what_throws_work_away_is_told_first() {
+fn what_throws_work_away_is_told_first() {
     for (tool, input) in
         [("git", json!({"args": ["push", "--force"]})), ("execute", json!({"command": "git push --force"}))]
     {
@@ -342,7 +342,7 @@ fn r115_what_throws_work_away_is_told_first() {
 }
 
 #[test]
-fn r115_a_page_is_told_by_what_the_server_said() {
+fn a_page_is_told_by_what_the_server_said() {
     let page = json!({"status": 200, "content_type": "text/html", "truncated": true, "body": "x".repeat(7_140)});
     let card = done("fetch_url", "", json!({"url": "https://a.example"}), &page.to_string());
     insta::assert_snapshot!(drawn(&card, 60, Fold::Folded), @r"
@@ -411,7 +411,7 @@ fn what_an_agent_does_not_tell_is_not_counted() {
 }
 
 #[test]
-fn r115_files_are_told_by_their_size_and_lists_by_their_number() {
+fn files_are_told_by_their_size_and_lists_by_their_number() {
     let cut = format!("{}\n[2000 bytes left out]\nend", "x".repeat(976));
     let counted = format!("{}\n[4 lines, 2000 bytes left out]\nend", "x".repeat(976));
     for (tool, input, output, expected) in [

@@ -56,7 +56,7 @@ fn edits_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn r110_an_edit_of_another_version_is_refused() {
+fn an_edit_of_another_version_is_refused() {
     let change = |version: Value| {
         json!({ "documentChanges": [
             { "textDocument": { "uri": "file:///a", "version": version }, "edits": [edit((0, 0), (0, 1), "b")] }

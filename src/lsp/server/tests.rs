@@ -189,7 +189,7 @@ async fn what_was_said_before_another_file_changed_may_be_said_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn r110_what_is_there_when_the_time_is_up_is_kept() {
+async fn what_is_there_when_the_time_is_up_is_kept() {
     let (server, mut fake) = meet(Ready::AtOnce, json!({})).await;
     let path = Path::new("/tree/a.py");
     server.show(path, "python", String::new()).await.unwrap();

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn r85_destructive_flags_are_named() {
+fn destructive_flags_are_named() {
     for (text, expected) in [
         ("git push --force origin main", &["--force"][..]),
         ("git push -f", &["-f"]),
@@ -140,7 +140,7 @@ fn a_repository_on_this_disk_may_run_programs() {
 }
 
 #[test]
-fn r85_what_destroys_nothing_is_not_named() {
+fn what_destroys_nothing_is_not_named() {
     for text in [
         "git commit -m 'push --force'",
         "git commit -F msg -f",

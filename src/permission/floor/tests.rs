@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn r89_what_ends_a_machine_or_a_home_never_runs() {
+fn what_ends_a_machine_or_a_home_never_runs() {
     for text in [
         "rm -rf /",
         "rm -fr /",
@@ -178,7 +178,7 @@ fn r89_what_ends_a_machine_or_a_home_never_runs() {
 }
 
 #[test]
-fn r89_what_only_looks_like_it_is_left_to_the_rules() {
+fn what_only_looks_like_it_is_left_to_the_rules() {
     for text in [
         "rm -rf target",
         "apt install sudo curl",
@@ -257,7 +257,7 @@ fn r89_what_only_looks_like_it_is_left_to_the_rules() {
 }
 
 #[test]
-fn r89_what_cannot_be_read_is_searched_for_words() {
+fn what_cannot_be_read_is_searched_for_words() {
     for text in
         ["rm -rf / 'open", "echo \"open; sudo ls", "if true; then reboot", "bash -c 'rm -rf / \"'", "( dd of=/dev/sda"]
     {
@@ -547,7 +547,7 @@ fn a_person_looks_at_what_may_write_to_a_disk_or_delete_below_an_empty_variable(
 
 proptest! {
     #[test]
-    fn r89_no_wrapping_hides_it(
+    fn no_wrapping_hides_it(
         before in "(|ls; |ls \\| |ls && |A=b |env |env -i B=c |nice -n 5 |timeout 3 |timeout -k 1 3s |nohup |xargs -0 |\\(|echo \\$\\(|if |! |> a |exec |command |time |while |\\{ |x=\\$\\(|echo `|bash -c '|eval \"|case x in x\\) )",
         command in "(rm -rf /|rm -fr ~|\\\\rm -r -f /etc|'rm' -Rf //|r''m -rf /|/bin/rm -rf -- /|sudo ls|/usr/bin/sudo -n ls|reboot|mkfs\\.ext4 x|dd of=/dev/sda|find / -delete|ls > /dev/sda)",
         after in "(| x|; ls| && ls|\\)|'|\"|`|\n| #x)",

@@ -33,7 +33,7 @@ fn word(named: &str, real: &str, act: Act) -> &'static str {
 }
 
 #[test]
-fn r83_secrets_are_refused_by_name_and_through_links() {
+fn secrets_are_refused_by_name_and_through_links() {
     for secret in [
         "/home/me/.ssh/id_ed25519",
         "/home/me/.ssh",
@@ -75,7 +75,7 @@ fn r83_secrets_are_refused_by_name_and_through_links() {
 }
 
 #[test]
-fn r84_writes_stay_in_the_tree_and_out_of_git_and_our_data() {
+fn writes_stay_in_the_tree_and_out_of_git_and_our_data() {
     let tree = "/data/state/worktrees/a";
     for (path, expected) in [
         ("/src/main.rs", ""),

@@ -50,7 +50,7 @@ fn an_error_names_the_file_the_line_and_the_rule() {
 }
 
 #[test]
-fn r73_a_map_keeps_its_order_and_may_have_comments() {
+fn a_map_keeps_its_order_and_may_have_comments() {
     let text = r#"{
         // The last match decides.
         "*": "ask",

@@ -52,7 +52,7 @@ fn check(call: &Call, expected: &[&str]) {
 }
 
 #[test]
-fn r77_a_command_is_kept_by_the_words_that_say_what_it_does() {
+fn a_command_is_kept_by_the_words_that_say_what_it_does() {
     for (text, expected) in [
         ("cat x", &["Bash(cat *)"][..]),
         ("cat key.pem", &["Bash(cat key.pem)"]),
@@ -118,7 +118,7 @@ fn a_command_that_is_on_no_list_is_kept_as_it_is() {
 }
 
 #[test]
-fn r77_nothing_is_offered_for_what_could_do_anything() {
+fn nothing_is_offered_for_what_could_do_anything() {
     for text in [
         "",
         "xargs cat",

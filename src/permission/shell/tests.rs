@@ -16,7 +16,7 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn r77_a_list_is_split_into_its_commands() {
+fn a_list_is_split_into_its_commands() {
     check("a b; c|d && e || f\ng", &["a b", "c", "d", "e", "f", "g"]);
     check("  git   push\torigin  ;", &["git push origin"]);
     check("", &[]);
@@ -45,7 +45,7 @@ fn redirections_stand_behind_the_command() {
 }
 
 #[test]
-fn r77_nothing_hides_a_program_by_standing_before_it() {
+fn nothing_hides_a_program_by_standing_before_it() {
     check("timeout 5 rm x", &["rm x", "timeout 5 rm x"]);
     check("timeout .5 rm x", &["rm x", "timeout .5 rm x"]);
     check("env -i A=1 nice -n 5 rm x", &["rm x", "nice -n 5 rm x", "env -i A=1 nice -n 5 rm x"]);
@@ -105,7 +105,7 @@ fn a_text_mentions_a_pattern_by_its_words_in_any_order() {
 }
 
 #[test]
-fn r90_every_other_text_is_opaque_and_says_why() {
+fn every_other_text_is_opaque_and_says_why() {
     for (text, expected) in [
         ("echo $x", "an expansion (`$`)"),
         ("echo \"$x\"", "an expansion (`$`)"),
@@ -186,7 +186,7 @@ fn suspects(text: &str, line: &str) -> bool {
 }
 
 #[test]
-fn r77_what_an_opaque_text_may_run_is_found() {
+fn what_an_opaque_text_may_run_is_found() {
     for text in [
         "[[ -v 'a[$(rm -r x)]' ]]; ls",
         "for f in a; do rm -r x; done",

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn r86_read_only_commands_of_git_are_known() {
+fn read_only_commands_of_git_are_known() {
     for text in [
         "git status",
         "git status --short && git diff HEAD~1 -- src",
@@ -41,7 +41,7 @@ fn r86_read_only_commands_of_git_are_known() {
 }
 
 #[test]
-fn r86_all_others_are_asked_about() {
+fn all_others_are_asked_about() {
     for text in [
         "git",
         "git push",
@@ -229,7 +229,7 @@ fn a_command_may_change_to_the_root_of_the_tree_and_nowhere_else() {
 }
 
 #[test]
-fn r90_what_may_do_more_is_not_taken_for_reading() {
+fn what_may_do_more_is_not_taken_for_reading() {
     for text in [
         "git diff /dev/shm .",
         "git diff ../x .",

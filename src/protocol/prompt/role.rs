@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn r136_a_delta_tells_a_role_that_the_conversation_has_not_heard() {
+    fn a_delta_tells_a_role_that_the_conversation_has_not_heard() {
         assert!(!before(&TURN).contains("reviewer"));
         let other = Turn { hearing: Hearing::Other, ..TURN };
         check(other, "From here on you work as the agent `reviewer:strict`. What an earlier role of this conversation");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn r38_a_skill_that_the_task_names_comes_with_every_delivery() {
+    fn a_skill_that_the_task_names_comes_with_every_delivery() {
         let loaded = [Loaded { name: "pdf", text: "Use it.\n---\n" }];
         let notes = [Note::Interrupted { turn: 2 }];
         let text = "\n\n## The skill `pdf`\nThe person asks you to work by it.\n\nUse it.\n----\n\nNote: turn 2";

@@ -84,7 +84,7 @@ fn notes_stand_between_the_rules_and_the_task() {
 }
 
 #[test]
-fn r91_plan_mode_is_told_with_its_file_and_its_end() {
+fn plan_mode_is_told_with_its_file_and_its_end() {
     let told = |notes: &[Note]| {
         let text = render(Profile::SessionTurn, Place::InPrompt, Delivery::DeltaOnly, notes, "task");
         let (note, _) = text.split_once("\n\n---\n\n").unwrap();

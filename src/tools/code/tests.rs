@@ -13,7 +13,7 @@ fn at(path: &str, line: u32, at: At) -> Place {
 }
 
 #[test]
-fn r110_a_place_is_a_character_or_what_is_seen_there() {
+fn a_place_is_a_character_or_what_is_seen_there() {
     let symbol = || At::Symbol("run".to_owned());
     for (arguments, expected) in [
         (json!({ "path": "a.rs", "line": 3, "character": 0 }), at("a.rs", 3, At::Character(0))),

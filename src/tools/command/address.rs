@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r105_only_addresses_of_the_world_are_public() {
+    fn only_addresses_of_the_world_are_public() {
         for open in [
             "1.1.1.1",
             "9.255.255.255",

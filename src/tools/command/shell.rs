@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn r106_what_is_missing_is_announced() {
+    fn what_is_missing_is_announced() {
         let head = |chunks: &[&[u8]]| kept(Keep::Head(8), chunks);
         assert_eq!(head(&[b"12345678"]), "12345678");
         assert_eq!(head(&[b"1234", b"56789", b"0"]), "12345678\n…[truncated: the first 8 of 10 bytes]\n");
@@ -189,7 +189,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn r106_no_more_than_the_limit_is_kept(chunks: Vec<Vec<u8>>, limit in 1_usize..64) {
+        fn no_more_than_the_limit_is_kept(chunks: Vec<Vec<u8>>, limit in 1_usize..64) {
             let whole: Vec<u8> = chunks.concat();
             for keep in [Keep::Head(limit), Keep::Tail(limit)] {
                 let mut kept = Kept { keep, bytes: Vec::new(), total: 0 };

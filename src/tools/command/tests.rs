@@ -39,7 +39,7 @@ fn calls_are_read() {
 }
 
 #[test]
-fn r105_only_pages_of_the_web_are_fetched() {
+fn only_pages_of_the_web_are_fetched() {
     refused("fetch_url", json!({}), "fetch_url: url is required");
     for url in ["ftp://a.example/x", "file:///etc/passwd", "a.example", "data:text/plain,x", "/etc/passwd"] {
         assert!(read("fetch_url", json!({"url": url})).is_err(), "{url}");
@@ -57,7 +57,7 @@ fn r105_only_pages_of_the_web_are_fetched() {
 }
 
 #[test]
-fn r105_a_limit_beyond_the_hard_one_is_the_usual_one() {
+fn a_limit_beyond_the_hard_one_is_the_usual_one() {
     for (asked, expected) in [
         (Value::Null, 65_536),
         (json!(1), 1),
@@ -106,7 +106,7 @@ fn perform(tool: &str, arguments: Value) -> Result<String, String> {
 }
 
 #[test]
-fn r106_a_command_is_told_by_its_streams_and_its_exit() {
+fn a_command_is_told_by_its_streams_and_its_exit() {
     for (command, expected) in [
         ("echo out; echo err >&2", "exit=0\n--- stdout ---\nout\n--- stderr ---\nerr\n"),
         ("printf out; exit 3", "exit=3\n--- stdout ---\nout\n--- stderr ---\n"),
@@ -119,7 +119,7 @@ fn r106_a_command_is_told_by_its_streams_and_its_exit() {
 }
 
 #[test]
-fn r106_each_stream_is_cut_at_one_mebibyte() {
+fn each_stream_is_cut_at_one_mebibyte() {
     let noise = |bytes: usize| format!("head -c {bytes} /dev/zero | tr '\\0' x");
     let whole = perform("run_bash", json!({"command": noise(1 << 20)})).unwrap();
     assert!(!whole.contains("truncated") && whole.len() > 1 << 20);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn r81_a_tool_is_served_under_the_name_that_rules_know() {
+    fn a_tool_is_served_under_the_name_that_rules_know() {
         let found = catalog([listed("search")]);
         let expected = ExternalTool {
             name: "mcp__docs__search".to_owned(),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn r81_hints_say_what_a_tool_does_and_silence_is_the_worst() {
+    fn hints_say_what_a_tool_does_and_silence_is_the_worst() {
         for (annotations, expected) in [
             (Value::Null, Effect::Destroys),
             (json!({"destructiveHint": true}), Effect::Destroys),
@@ -230,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn r81_a_served_name_means_one_tool(server in "[A-Za-z0-9_-]{1,20}", name in "[A-Za-z0-9_-]{1,30}") {
+        fn a_served_name_means_one_tool(server in "[A-Za-z0-9_-]{1,20}", name in "[A-Za-z0-9_-]{1,30}") {
             prop_assume!(is_server_name(&server));
             let mut catalog = Catalog::default();
             catalog.add(&server, 64, listed(&name));

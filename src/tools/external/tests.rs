@@ -92,7 +92,7 @@ fn call(external: &External, arguments: Value) -> tokio::task::JoinHandle<Result
 }
 
 #[tokio::test]
-async fn r81_tools_of_a_server_are_listed_over_pages_under_their_served_names() {
+async fn tools_of_a_server_are_listed_over_pages_under_their_served_names() {
     let (io, mut script) = pipes();
     let served = async {
         script.greet().await;

@@ -15,7 +15,7 @@ fn edit() -> Request {
 }
 
 #[test]
-fn r73_a_diff_carries_nothing_away_that_may_not_be_read() {
+fn a_diff_carries_nothing_away_that_may_not_be_read() {
     let map = crate::permission::load::map("m", r#"{"read":{"*credentials*":"deny"}}"#, "/").unwrap();
     let kept = Kept::of([&map], &[]);
     let renamed = |from: &str| {
@@ -28,7 +28,7 @@ fn r73_a_diff_carries_nothing_away_that_may_not_be_read() {
 }
 
 #[test]
-fn r101_the_tools_for_files_have_their_parameters_and_classes() {
+fn the_tools_for_files_have_their_parameters_and_classes() {
     let table = [
         ("read_file", vec!["path", "offset", "limit"], vec!["path"], Effect::Reads),
         ("read_many_files", vec!["paths", "offset", "limit"], vec!["paths"], Effect::Reads),
@@ -65,7 +65,7 @@ fn r101_the_tools_for_files_have_their_parameters_and_classes() {
 }
 
 #[test]
-fn r101_what_is_left_out_has_its_default() {
+fn what_is_left_out_has_its_default() {
     let grep = |syntax, case, max_results| {
         Request::Grep(Grep {
             pattern: "$(x)".into(),
@@ -120,7 +120,7 @@ fn r101_what_is_left_out_has_its_default() {
 }
 
 #[test]
-fn r102_r103_what_is_wrong_with_a_call_is_said() {
+fn what_is_wrong_with_a_call_is_said() {
     let many: Vec<_> = (0..21).map(|at| at.to_string()).collect();
     for (name, arguments, expected) in [
         ("read_file", json!({}), "read_file: path is required"),

@@ -21,7 +21,7 @@ fn some(text: &str) -> Option<String> {
 }
 
 #[test]
-fn r101_the_rows_have_the_classes_of_the_contract() {
+fn the_rows_have_the_classes_of_the_contract() {
     let found: Vec<_> = ROWS
         .iter()
         .map(|row| (row.name, row.canonical == row.name, matches!(row.needs, Needs::Mutations), row.effect))
@@ -40,7 +40,7 @@ fn r101_the_rows_have_the_classes_of_the_contract() {
 }
 
 #[test]
-fn r101_parameters_and_defaults() {
+fn parameters_and_defaults() {
     for (name, properties, required) in [
         ("gh_pr_context", json!({ "base": "string" }), json!(null)),
         ("gh_pr_read", json!({ "ref": "string" }), json!(null)),
@@ -63,7 +63,7 @@ fn r101_parameters_and_defaults() {
 }
 
 #[test]
-fn r109_calls_that_look() {
+fn calls_that_look() {
     reads("gh_pr_context", json!(null), Request::PullContext { base: None });
     reads("gh_pr_context", json!({ "base": " main " }), Request::PullContext { base: some("main") });
     reads("gh_pr_read", json!({}), Request::PullRead { reference: None });
@@ -95,7 +95,7 @@ fn r109_calls_that_look() {
 }
 
 #[test]
-fn r109_what_would_be_published_is_checked_first() {
+fn what_would_be_published_is_checked_first() {
     let long = "x".repeat(73);
     for (title, reason) in [
         ("", "the title is empty"),
@@ -129,7 +129,7 @@ fn r109_what_would_be_published_is_checked_first() {
 }
 
 #[test]
-fn r109_a_person_sees_the_whole_text_before_it_is_published() {
+fn a_person_sees_the_whole_text_before_it_is_published() {
     let body = "line\n".repeat(3000);
     let arguments = json!({ "ref": "12", "body": body });
     let Some(Ok(comment)) = parse("gh_pr_add_comment", &arguments) else { panic!("it is read") };
@@ -141,7 +141,7 @@ fn r109_a_person_sees_the_whole_text_before_it_is_published() {
 }
 
 #[test]
-fn r109_the_context_says_how_its_base_was_found() {
+fn the_context_says_how_its_base_was_found() {
     let name = "main".to_owned();
     for (base, line) in [
         (BaseFound::Explicit(name.clone()), "resolved_base=main\nbase_resolution=explicit\n"),
@@ -155,7 +155,7 @@ fn r109_the_context_says_how_its_base_was_found() {
 }
 
 #[test]
-fn r109_the_context_as_a_model_reads_it() {
+fn the_context_as_a_model_reads_it() {
     let context = Context {
         base: BaseFound::OriginHead("main".to_owned()),
         branch: "fix".to_owned(),

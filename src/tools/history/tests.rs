@@ -91,7 +91,7 @@ fn defaults_are_those_of_the_table() {
 }
 
 #[test]
-fn r107_a_message_is_refused_before_git_runs() {
+fn a_message_is_refused_before_git_runs() {
     let long = "x".repeat(73);
     for (message, why) in [
         ("", "message is required"),
@@ -112,7 +112,7 @@ fn r107_a_message_is_refused_before_git_runs() {
 }
 
 #[test]
-fn r108_a_name_that_is_none_is_refused_before_git_runs() {
+fn a_name_that_is_none_is_refused_before_git_runs() {
     for name in [
         "", "-x", "a..b", "a b", "a~1", "a^", "a:b", "a?", "a*", "a[", "a\\", ".a", "a/.b", "a.lock", "a.lock/b", "/a",
         "a/", "a//b", "a.", "a@{b", "@", "HEAD", "a\u{7f}b", "a\nb",
@@ -134,7 +134,7 @@ fn r108_a_name_that_is_none_is_refused_before_git_runs() {
 }
 
 #[test]
-fn r108_a_push_has_no_parameter_for_force() {
+fn a_push_has_no_parameter_for_force() {
     let said = parse("git_push", &json!({ "force": true })).unwrap().unwrap_err();
     assert!(said.contains("unknown field `force`"), "{said}");
 }
@@ -275,7 +275,7 @@ proptest! {
 }
 
 #[test]
-fn r107_the_style_is_that_of_the_majority_of_fifteen() {
+fn the_style_is_that_of_the_majority_of_fifteen() {
     let check =
         |subjects: &[&str], expected| assert_eq!(style::detect(subjects.iter().copied()), expected, "{subjects:?}");
     for subject in ["feat: x", "fix(parser): x", "Fix: x", "refactor!: x", "chore(deps)!: x"] {

@@ -63,7 +63,7 @@ fn what_a_tool_needs_is_required() {
 }
 
 #[test]
-fn r36_a_tool_outside_the_surface_is_not_advertised() {
+fn a_tool_outside_the_surface_is_not_advertised() {
     let agents = [offer("general", &[])];
     let all = names(&context(&|_| true, Facade::Delegate, &agents));
     assert_eq!(all.first().map(String::as_str), Some("delegate"));
@@ -79,7 +79,7 @@ fn r36_a_tool_outside_the_surface_is_not_advertised() {
 }
 
 #[test]
-fn r36_what_is_served_is_what_is_advertised() {
+fn what_is_served_is_what_is_advertised() {
     let agents = [offer("general", &[])];
     for facade in FACADES {
         for (delegation, todos, skills, planning) in [
@@ -96,7 +96,7 @@ fn r36_what_is_served_is_what_is_advertised() {
 }
 
 #[test]
-fn r51_the_agent_is_one_of_the_resolved_ones() {
+fn the_agent_is_one_of_the_resolved_ones() {
     let agents = [offer("general", &[]), offer("auditor", &["strict", "fast"])];
     let voices = json!(["general", "auditor", "auditor:strict", "auditor:fast"]);
     for (facade, parameter, expected) in [
@@ -117,7 +117,7 @@ fn r51_the_agent_is_one_of_the_resolved_ones() {
 }
 
 #[test]
-fn r51_without_an_agent_there_is_nothing_to_delegate_to() {
+fn without_an_agent_there_is_nothing_to_delegate_to() {
     for facade in FACADES {
         let context = context(&|_| true, facade, &[]);
         assert!(!is_served(&context, facade.name()));
@@ -127,7 +127,7 @@ fn r51_without_an_agent_there_is_nothing_to_delegate_to() {
 }
 
 #[test]
-fn r52_a_child_sees_no_delegation_whatever_its_surface_says() {
+fn a_child_sees_no_delegation_whatever_its_surface_says() {
     let agents = [offer("general", &[])];
     for facade in FACADES {
         let context = Context { delegation: Delegation::Hidden, ..context(&|_| true, facade, &agents) };
@@ -160,7 +160,7 @@ fn todos_and_skills_are_served_where_they_are_of_use() {
 }
 
 #[test]
-fn r92_the_way_out_of_plan_mode_is_listed_only_there() {
+fn the_way_out_of_plan_mode_is_listed_only_there() {
     for surface in [&|_: &str| true, &|_: &str| false] as [&dyn Fn(&str) -> bool; 2] {
         let context = context(surface, Facade::Delegate, &[]);
         assert!(!is_served(&context, "exit_plan_mode"));

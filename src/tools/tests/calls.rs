@@ -92,7 +92,7 @@ fn task_reads_its_parameters() {
 }
 
 #[test]
-fn r61_spawn_agent_takes_role_persona_model_effort_and_note() {
+fn spawn_agent_takes_role_persona_model_effort_and_note() {
     check(
         "spawn_agent",
         json!({
@@ -120,7 +120,7 @@ fn r61_spawn_agent_takes_role_persona_model_effort_and_note() {
 }
 
 #[test]
-fn r61_a_message_comes_whole_or_in_pieces() {
+fn a_message_comes_whole_or_in_pieces() {
     for name in ["spawn_agent", "send_input"] {
         for (message, expected) in [
             (json!({ "message": "a", "items": [] }), "Provide either message or items, but not both"),
@@ -152,7 +152,7 @@ fn r61_a_message_comes_whole_or_in_pieces() {
 }
 
 #[test]
-fn r67_agent_waits_or_runs_in_the_background() {
+fn agent_waits_or_runs_in_the_background() {
     let with = |extra: Value| {
         let mut arguments = json!({ "subagent_type": "general", "prompt": "Do it." });
         arguments.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
@@ -170,7 +170,7 @@ fn r67_agent_waits_or_runs_in_the_background() {
 }
 
 #[test]
-fn r62_wait_keeps_within_its_bounds() {
+fn wait_keeps_within_its_bounds() {
     for (timeout, expected) in [
         (json!(null), 300_000),
         (json!(1), 10_000),
@@ -195,7 +195,7 @@ fn r62_wait_keeps_within_its_bounds() {
 }
 
 #[test]
-fn r63_send_input_queues_or_interrupts() {
+fn send_input_queues_or_interrupts() {
     for (interrupt, when) in [(json!(null), When::NextTurn), (json!(false), When::NextTurn), (json!(true), When::Now)] {
         check(
             "send_input",
@@ -207,7 +207,7 @@ fn r63_send_input_queues_or_interrupts() {
 }
 
 #[test]
-fn r64_close_and_resume_name_one_agent() {
+fn close_and_resume_name_one_agent() {
     check("close_agent", json!({ "id": " abc" }), Request::CloseAgent { id: "abc".into() });
     check("resume_agent", json!({ "id": "abc" }), Request::ResumeAgent { id: "abc".into() });
     for name in ["close_agent", "resume_agent"] {
@@ -216,7 +216,7 @@ fn r64_close_and_resume_name_one_agent() {
 }
 
 #[test]
-fn r65_list_active_agents_knows_three_scopes() {
+fn list_active_agents_knows_three_scopes() {
     let ask = |scope, shape, closed| Request::ListActiveAgents(ListActive { scope, shape, closed });
     check("list_active_agents", Value::Null, ask(Scope::Children, Shape::Flat, Closed::Hidden));
     check(
@@ -237,7 +237,7 @@ fn r65_list_active_agents_knows_three_scopes() {
 }
 
 #[test]
-fn r66_a_blank_note_clears() {
+fn a_blank_note_clears() {
     for (note, expected) in [(json!(" x "), Some("x")), (json!(" "), None), (json!(null), None)] {
         let note_of = |note: Option<&str>| Request::SetThreadNote { id: "a".into(), note: note.map(str::to_owned) };
         check("set_thread_note", json!({ "id": "a", "note": note }), note_of(expected));
@@ -255,7 +255,7 @@ fn list_agents_filters_and_expands() {
 }
 
 #[test]
-fn r98_r99_tasks_and_reviews_are_read_by_their_room() {
+fn tasks_and_reviews_are_read_by_their_room() {
     check(
         "task_workflow",
         json!({ "action": "create", "title": " Do it ", "status": "in_progress", "notes": "" }),
@@ -290,7 +290,7 @@ fn r98_r99_tasks_and_reviews_are_read_by_their_room() {
 }
 
 #[test]
-fn r100_todos_are_the_whole_list() {
+fn todos_are_the_whole_list() {
     let todo = |content: &str, status| Todo { content: content.into(), status };
     check(
         "todo_write",

@@ -7,7 +7,7 @@ use crate::permission::compact::{Action, tool};
 use crate::permission::{Effect, usual};
 
 #[test]
-fn r111_what_is_served_follows_the_profile_and_the_consent() {
+fn what_is_served_follows_the_profile_and_the_consent() {
     let all = |_: &str| true;
     for profile in Profile::ALL {
         for mutations in [Mutations::Withheld, Mutations::Served] {
@@ -28,7 +28,7 @@ fn r111_what_is_served_follows_the_profile_and_the_consent() {
 }
 
 #[test]
-fn r18_who_only_reads_is_served_nothing_that_changes_something() {
+fn who_only_reads_is_served_nothing_that_changes_something() {
     for profile in [Profile::Native, Profile::Enforced] {
         let mutations = Mutations::Served;
         let context =
@@ -40,7 +40,7 @@ fn r18_who_only_reads_is_served_nothing_that_changes_something() {
 }
 
 #[test]
-fn r112_hints_match_what_is_asked_about() {
+fn hints_match_what_is_asked_about() {
     for (_, row) in rows() {
         let expected = usual(row.name) == Some(Action::Allow);
         assert_eq!(row.effect == Effect::Reads, expected, "{}", row.name);

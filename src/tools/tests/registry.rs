@@ -148,14 +148,14 @@ fn fits(default: Option<&Value>, kind: &str) -> bool {
 }
 
 #[test]
-fn r101_every_tool_that_others_know_is_there_as_they_know_it() {
+fn every_tool_that_others_know_is_there_as_they_know_it() {
     assert_eq!(TOOLS.iter().position(|(name, ..)| *name == "symbols"), Some(FIRST));
     let faults: Vec<_> = TOOLS.iter().flat_map(faults).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
-fn r101_no_tool_is_missing_in_the_table() {
+fn no_tool_is_missing_in_the_table() {
     let known: Vec<_> = FACADES.iter().map(|facade| facade.name()).chain(rows().map(|(_, row)| row.name)).collect();
     let missing: Vec<_> = known.iter().filter(|name| TOOLS.iter().all(|(tool, ..)| tool != *name)).collect();
     assert!(missing.is_empty(), "{missing:?}");

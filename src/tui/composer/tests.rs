@@ -114,7 +114,7 @@ fn attach(model: &mut Model, spelled: Option<&str>, image: Image) {
 }
 
 #[test]
-fn r116_tab_turns_through_the_agents_that_can_be_chosen() {
+fn tab_turns_through_the_agents_that_can_be_chosen() {
     for (keys, expected) in [
         (&["tab"][..], "planner"),
         (&["tab", "tab"], "reviewer"),
@@ -131,7 +131,7 @@ fn r116_tab_turns_through_the_agents_that_can_be_chosen() {
 }
 
 #[test]
-fn r116_without_agents_tab_changes_nothing() {
+fn without_agents_tab_changes_nothing() {
     let mut model = sample::model(WIDE, vec![]);
     assert_eq!(beyond_saving(press(&mut model, &["n", "tab", "shift+tab"])), []);
     assert_eq!(draft(&mut model).choices, Choices::default());

@@ -64,7 +64,7 @@ fn where_text_is_written_letters_and_the_keys_of_editing_are_free() {
 }
 
 #[test]
-fn r116_tab_moves_between_tabs_agents_and_the_parts_of_a_question() {
+fn tab_moves_between_tabs_agents_and_the_parts_of_a_question() {
     let keymap = Keymap::default();
     for (context, forward, backward) in [
         (Context::Sessions, Some(Action::NextTab), Some(Action::PreviousTab)),

@@ -56,7 +56,7 @@ fn names_and_beginnings_come_before_letters_in_prose() {
 }
 
 #[test]
-fn r120_a_model_is_chosen_in_two_steps_among_what_can_run() {
+fn a_model_is_chosen_in_two_steps_among_what_can_run() {
     let mut model = equipped(WIDE);
     press(&mut model, &["n"]);
     write(&mut model, "/model");
@@ -75,7 +75,7 @@ fn r120_a_model_is_chosen_in_two_steps_among_what_can_run() {
 }
 
 #[test]
-fn r120_the_effective_level_is_preselected() {
+fn the_effective_level_is_preselected() {
     let with = |reasoning: Option<&str>| Session {
         id: "runaaaaa".into(),
         reasoning: reasoning.map(ToOwned::to_owned),
@@ -96,7 +96,7 @@ fn r120_the_effective_level_is_preselected() {
 }
 
 #[test]
-fn r120_only_levels_that_the_model_takes_are_offered() {
+fn only_levels_that_the_model_takes_are_offered() {
     let mut model = equipped(WIDE);
     reasoning(&mut model);
     assert_eq!(labels(&mut model), ["low", "high"]);

@@ -208,7 +208,7 @@ fn no_size_is_too_small() {
 }
 
 #[test]
-fn r117_a_child_is_gone_into_and_out_of() {
+fn a_child_is_gone_into_and_out_of() {
     let mut model = shown_at(WIDE, story());
     press(&mut model, &["["]);
     press(&mut model, &["["]);
@@ -226,7 +226,7 @@ fn r117_a_child_is_gone_into_and_out_of() {
 }
 
 #[test]
-fn r117_only_a_complete_result_is_reused() {
+fn only_a_complete_result_is_reused() {
     for status in [
         HandoffStatus::Queued,
         HandoffStatus::Running,
@@ -278,7 +278,7 @@ fn a_child_that_can_only_read_is_shown_as_that() {
 }
 
 #[test]
-fn r118_a_row_tells_what_its_child_does_and_keeps_its_height() {
+fn a_row_tells_what_its_child_does_and_keeps_its_height() {
     let child = |seq, payload| Msg::Fact(Box::new(event(CHILD, seq, payload)));
     let call = |call: &str, title: &str| Payload::ToolStarted {
         turn: 1,
@@ -360,7 +360,7 @@ fn r118_a_row_tells_what_its_child_does_and_keeps_its_height() {
 }
 
 #[test]
-fn r122_the_summary_is_the_stored_one() {
+fn the_summary_is_the_stored_one() {
     let answer = r#"{"answer":"Done.","summary":{"turn":"from the answer"}}"#;
     let mut model = shown_at(NARROW, vec![event(PARENT, 1, Payload::Message { turn: 1, text: "Done.".into() })]);
     press(&mut model, &["S"]);

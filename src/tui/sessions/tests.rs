@@ -302,7 +302,7 @@ fn a_tree_in_which_only_a_child_stopped_stands_below_what_waits_and_says_why() {
 }
 
 #[test]
-fn r116_tab_moves_between_tabs_in_the_list() {
+fn tab_moves_between_tabs_in_the_list() {
     let mut model = model(WIDE, sessions());
     model.view = View::Settings;
     assert!(screen(&mut model).lines().next().unwrap().contains("Sessions  [Settings]"));

@@ -60,7 +60,7 @@ fn main(model: &mut Model) -> String {
 }
 
 #[test]
-fn r120_settings_are_written_for_the_project_or_for_the_person() {
+fn settings_are_written_for_the_project_or_for_the_person() {
     use Scope::{Project, User};
     for (key, keys, expected) in [
         ("default.reasoning", &["enter", "down", "enter"][..], set("default.reasoning", Some("xhigh"), Project)),
@@ -141,7 +141,7 @@ fn a_written_setting_is_read_again_and_a_refused_one_is_told() {
 }
 
 #[test]
-fn r120_the_default_model_is_one_of_the_installed_ones() {
+fn the_default_model_is_one_of_the_installed_ones() {
     let mut model = facing(WIDE, config());
     model.world.backends = Some(vec![
         crate::look::sample::backend("claude"),

@@ -348,7 +348,7 @@ fn a_prompt_that_no_person_wrote_says_who_did() {
 }
 
 #[test]
-fn r119_one_todo_card_changes_in_place_and_stays_as_it_was_at_the_end() {
+fn one_todo_card_changes_in_place_and_stays_as_it_was_at_the_end() {
     let mut transcripts = transcript(vec![started(1), todo(1, &["in_progress", "pending"]), message(1, "One.")]);
     insta::assert_snapshot!(text(&mut transcripts), @"
 
@@ -385,7 +385,7 @@ fn r119_one_todo_card_changes_in_place_and_stays_as_it_was_at_the_end() {
 }
 
 #[test]
-fn r118_a_child_has_one_row_whatever_it_does() {
+fn a_child_has_one_row_whatever_it_does() {
     for status in [
         HandoffStatus::Queued,
         HandoffStatus::Running,
@@ -443,7 +443,7 @@ fn a_block_that_began_before_it_was_looked_at_is_whole() {
 }
 
 #[test]
-fn r122_what_the_stream_brings_and_what_is_stored_show_words_only() {
+fn what_the_stream_brings_and_what_is_stored_show_words_only() {
     let summary = Some(crate::api::session::Summary { turn: "Parsed.".into(), session: "It parses.".into() });
     let response = Response { answer: "Done.".into(), questions: vec![], summary };
     let mut transcripts = transcript(vec![started(1)]);

@@ -4,7 +4,7 @@ use super::super::PlanAction as Action;
 use super::*;
 
 #[test]
-fn r93_every_action_has_a_key_a_number_and_words() {
+fn every_action_has_a_key_a_number_and_words() {
     let keep = |wish: &str| Action::KeepPlanning(some(wish));
     for (answers, expected) in [
         (["A", "a", "1", "Accept edits", "[A] Approve and accept edits"], Action::AcceptEdits),
@@ -32,7 +32,7 @@ fn r93_every_action_has_a_key_a_number_and_words() {
 }
 
 #[test]
-fn r94_the_keys_mean_the_same_on_the_planners_card() {
+fn the_keys_mean_the_same_on_the_planners_card() {
     for (answer, expected) in [
         ("A", Ok(PlanDecision::Apply)),
         (" m", Ok(PlanDecision::Apply)),
@@ -50,7 +50,7 @@ fn r94_the_keys_mean_the_same_on_the_planners_card() {
 }
 
 #[test]
-fn r93_a_wrong_key_is_the_persons_to_mend() {
+fn a_wrong_key_is_the_persons_to_mend() {
     let all = plan_actions().join(", ");
     for wrong in ["y", "7", "0", "?", "é"] {
         assert_eq!(read_action(wrong), Err(format!("`{wrong}` is none of {all}")));
@@ -59,7 +59,7 @@ fn r93_a_wrong_key_is_the_persons_to_mend() {
 }
 
 #[test]
-fn r93_each_action_has_its_effects() {
+fn each_action_has_its_effects() {
     for (action, word, posture, course) in [
         (Action::AcceptEdits, "apply", NextPosture::Edits, Course::HandsOver),
         (Action::KeepAsking, "apply", NextPosture::Attended, Course::HandsOver),
@@ -72,7 +72,7 @@ fn r93_each_action_has_its_effects() {
 }
 
 #[test]
-fn r93_the_plan_goes_where_the_decision_says() {
+fn the_plan_goes_where_the_decision_says() {
     let plan = Plan::new("p_1".into(), "# Parse\n\n1. Read.\n", "", PlanSource::Turn(1));
     assert_eq!(card(&plan), "# Parse\n\n1. Read.\n\nWhat should happen with the completed plan?");
     assert_eq!(Action::AcceptEdits.answer(&plan), "# Parse\n\n1. Read.");
@@ -89,7 +89,7 @@ fn r93_the_plan_goes_where_the_decision_says() {
 }
 
 #[test]
-fn r92_a_missing_plan_says_what_to_do() {
+fn a_missing_plan_says_what_to_do() {
     assert!(no_plan("/p/x.md").contains("`/p/x.md` is missing or empty. Write the whole plan into it"));
     assert!(no_plan_notice("/p/x.md").ends_with("`/p/x.md` is missing or empty"));
 }

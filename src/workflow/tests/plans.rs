@@ -7,7 +7,7 @@ fn plan(markdown: &str, request: &str) -> Plan {
 }
 
 #[test]
-fn r94_a_plan_is_named_after_its_heading() {
+fn a_plan_is_named_after_its_heading() {
     for (markdown, request, expected) in [
         ("Intro\n\n## Add a login ##\n# Other", "do it", "Add a login"),
         ("```\n# no heading\n```\n# Yes", "do it", "Yes"),
@@ -23,7 +23,7 @@ fn r94_a_plan_is_named_after_its_heading() {
 }
 
 #[test]
-fn r94_the_file_is_named_after_the_session_the_task_or_the_plan() {
+fn the_file_is_named_after_the_session_the_task_or_the_plan() {
     let plan = plan("# The Plan", "");
     for (session, task, expected) in [
         ("Add: a Login!", "task", "add-a-login-plan.md"),
@@ -38,7 +38,7 @@ fn r94_the_file_is_named_after_the_session_the_task_or_the_plan() {
 }
 
 #[test]
-fn r94_a_plan_must_be_shown_before_it_is_asked_about() {
+fn a_plan_must_be_shown_before_it_is_asked_about() {
     let two = ["yes".to_owned(), "no".to_owned()];
     assert_eq!(check_save_plan(&two, "# Plan"), Ok(()));
     assert_eq!(
@@ -55,14 +55,14 @@ fn r94_a_plan_must_be_shown_before_it_is_asked_about() {
 }
 
 #[test]
-fn r94_a_person_has_four_options() {
+fn a_person_has_four_options() {
     assert_eq!(DECISION_QUESTION, "What should happen with the completed plan?");
     assert_eq!(decision_options(Applying::Offered), ["Save plan", "Apply plan", "Revise plan", "Stop"]);
     assert_eq!(decision_options(Applying::Withheld), ["Save plan", "Revise plan", "Stop"]);
 }
 
 #[test]
-fn r94_an_answer_is_a_decision() {
+fn an_answer_is_a_decision() {
     let revise = |wish: &str| PlanDecision::Revise(some(wish));
     for (answer, expected) in [
         ("Save plan", PlanDecision::Save),
@@ -92,7 +92,7 @@ fn r94_an_answer_is_a_decision() {
 }
 
 #[test]
-fn r94_the_next_turn_has_the_plan() {
+fn the_next_turn_has_the_plan() {
     let plan = plan("# Add a login\n\n1. Do it.", "");
     assert!(plan.apply_prompt().ends_with("# Plan: Add a login\n\n# Add a login\n\n1. Do it."));
     assert!(plan.revise_prompt(Some("Use SQL.")).contains("revised:\n\nUse SQL.\n\n"));
@@ -103,7 +103,7 @@ fn r94_the_next_turn_has_the_plan() {
 
 proptest! {
     #[test]
-    fn r94_no_text_makes_it_panic(text in any::<String>()) {
+    fn no_text_makes_it_panic(text in any::<String>()) {
         let plan = plan(&text, &text);
         prop_assert!(!plan.file_name(&text, &text).contains(['/', '\\', '\0']));
         read_decision(&text, Applying::Offered).ok();

@@ -12,7 +12,7 @@ fn read(action: &str, id: &str, status: &str, summary: &str) -> Result<ReviewCha
 }
 
 #[test]
-fn r99_a_review_leaves_the_work_where_it_is() {
+fn a_review_leaves_the_work_where_it_is() {
     let tasks = Tasks { list: vec![task("t1", None, TaskStatus::InProgress)] };
     for (word, status) in [
         ("pass", ReviewStatus::Pass),
@@ -29,7 +29,7 @@ fn r99_a_review_leaves_the_work_where_it_is() {
 }
 
 #[test]
-fn r99_a_review_says_what_it_needs() {
+fn a_review_says_what_it_needs() {
     for (made, expected) in [
         (read("", "", "", ""), "action must be list or review. Use task_workflow for everything else."),
         (read("create", "", "", ""), "action must be list or review. Use task_workflow for everything else."),
@@ -48,7 +48,7 @@ fn r99_a_review_says_what_it_needs() {
 }
 
 #[test]
-fn r96_a_review_starts_by_itself_under_all_three_conditions() {
+fn a_review_starts_by_itself_under_all_three_conditions() {
     let review = Review { status: ReviewStatus::Pass, summary: "s".into(), by: "abcdefgh".into() };
     let modes = [ReviewMode::Off, ReviewMode::Manual, ReviewMode::Auto];
     for case in 0..8 {

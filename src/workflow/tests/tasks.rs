@@ -4,7 +4,7 @@ use super::TaskStatus::{Blocked, Completed, InProgress, Pending};
 use super::*;
 
 #[test]
-fn r98_each_action_says_what_it_needs() {
+fn each_action_says_what_it_needs() {
     let action = "action must be list, create, update, block, or complete. Use task_review for reviews.";
     let status = "status must be pending or in_progress. Use complete to finish or block to block.";
     for (call, expected) in [
@@ -33,7 +33,7 @@ fn r98_each_action_says_what_it_needs() {
 }
 
 #[test]
-fn r98_tasks_are_created_under_open_parents() {
+fn tasks_are_created_under_open_parents() {
     check(&[], &[]);
     check(
         &["create title=a", "create title=b task_id=x parent_task_id=t1", "create title=c status=in_progress"],
@@ -56,14 +56,14 @@ fn r98_tasks_are_created_under_open_parents() {
 }
 
 #[test]
-fn r98_unknown_tasks_are_not_found() {
+fn unknown_tasks_are_not_found() {
     for call in ["update task_id=t9 notes=n", "block task_id=t9 block_reason=r", "complete task_id=t9 summary=s"] {
         refuses(&[call], "task t9 not found. Use list, then retry with an existing task_id.");
     }
 }
 
 #[test]
-fn r98_one_path_is_active() {
+fn one_path_is_active() {
     let tree = ["create title=a", "create title=b parent_task_id=t1", "create title=c parent_task_id=t1"];
     let with = |calls: &[&'static str]| [&tree, calls].concat();
     let start = |id: &str| match id {
@@ -86,7 +86,7 @@ fn r98_one_path_is_active() {
 }
 
 #[test]
-fn r98_a_parent_completes_after_its_children() {
+fn a_parent_completes_after_its_children() {
     let tree = ["create title=a", "create title=b parent_task_id=t1"];
     let finish = "complete task_id=t1 summary=s";
     refuses(&[tree[0], tree[1], finish], "complete child tasks before completing the parent.");
@@ -101,7 +101,7 @@ fn r98_a_parent_completes_after_its_children() {
 }
 
 #[test]
-fn r98_an_update_to_blocked_or_completed_is_that_action() {
+fn an_update_to_blocked_or_completed_is_that_action() {
     for (words, reason, progress, notes) in [
         ("block_reason=r progress=p notes=n", "r", "p", "n"),
         ("progress=p notes=n", "p", "", "n"),
@@ -139,7 +139,7 @@ fn r98_an_update_to_blocked_or_completed_is_that_action() {
 }
 
 #[test]
-fn r98_the_agent_reads_what_there_is() {
+fn the_agent_reads_what_there_is() {
     let (_, text) = Tasks::default().apply(&Change::List).unwrap();
     assert_eq!(text, "No tasks.");
     let tasks = run(&[
@@ -160,7 +160,7 @@ fn r98_the_agent_reads_what_there_is() {
 }
 
 #[test]
-fn r98_a_refused_change_changes_nothing() {
+fn a_refused_change_changes_nothing() {
     let tasks = run(&["create title=a"]).unwrap();
     let before = tasks.clone();
     assert!(tasks.apply(&Change::read(fields("complete task_id=t9 summary=s")).unwrap()).is_err());
@@ -183,7 +183,7 @@ fn call() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn r98_no_calls_break_the_rules(calls in prop::collection::vec(call(), 0..20)) {
+    fn no_calls_break_the_rules(calls in prop::collection::vec(call(), 0..20)) {
         let mut tasks = Tasks::default();
         for call in calls {
             if let Ok(change) = Change::read(fields(&call)) && let Ok((next, _)) = tasks.apply(&change) {

@@ -7,7 +7,7 @@ fn todo(content: &str, status: TodoStatus) -> Todo {
 }
 
 #[test]
-fn r100_at_most_one_is_in_progress() {
+fn at_most_one_is_in_progress() {
     let list = vec![todo("a", TodoStatus::InProgress), todo("b", TodoStatus::Pending)];
     assert_eq!(todos(list.clone()), Ok(list.clone()));
     assert_eq!(todo_text(&list), "Todos updated: 2 of 2 open.");

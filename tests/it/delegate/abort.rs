@@ -7,7 +7,7 @@ use crate::env::TestEnv;
 use crate::script::{ask_to_run, call, delegate, hang, say, steps, together, wait_for_file};
 
 #[test]
-fn r56_whoever_stops_the_parent_stops_the_children_it_waits_for() {
+fn whoever_stops_the_parent_stops_the_children_it_waits_for() {
     let env = TestEnv::new();
     let id = parent(&env, &together(&[delegate("general", &hang()), delegate("general", &ask_to_run("true"))]));
     wait_for_handoffs(&env, &id, "running", 2);
@@ -22,7 +22,7 @@ fn r56_whoever_stops_the_parent_stops_the_children_it_waits_for() {
 }
 
 #[test]
-fn r56_a_background_child_outlives_the_turn_and_dies_with_the_session() {
+fn a_background_child_outlives_the_turn_and_dies_with_the_session() {
     let env = TestEnv::new();
     env.configure("[delegation]\nfacade = \"Agent\"");
     let background = json!({ "subagent_type": "general", "prompt": hang(), "run_in_background": true });
@@ -39,7 +39,7 @@ fn r56_a_background_child_outlives_the_turn_and_dies_with_the_session() {
 }
 
 #[test]
-fn r56_another_prompt_that_cuts_in_ends_the_children_too() {
+fn another_prompt_that_cuts_in_ends_the_children_too() {
     let env = TestEnv::new();
     let id = parent(&env, &delegate("general", &hang()));
     wait_for_handoffs(&env, &id, "running", 1);
@@ -84,7 +84,7 @@ fn a_background_child_gets_no_answers_unless_they_may_queue() {
 }
 
 #[test]
-fn r70_a_call_returns_before_it_is_too_late_and_wait_has_the_result() {
+fn a_call_returns_before_it_is_too_late_and_wait_has_the_result() {
     let env = TestEnv::new();
     env.configure("[delegation]\nmax_block = \"3s\"");
     let go = env.visible_to_agents("go");

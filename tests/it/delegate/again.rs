@@ -23,7 +23,7 @@ fn children_are_resumed_with_the_environment_of_whoever_resumes_their_parent() {
 }
 
 #[test]
-fn r56_children_of_an_earlier_attempt_belong_to_the_turn_that_takes_it_up_again() {
+fn children_of_an_earlier_attempt_belong_to_the_turn_that_takes_it_up_again() {
     let env = TestEnv::new();
     let id = parent(&env, &steps(&[delegate("general", &hang())]));
     let [first] = wait_for_handoffs(&env, &id, "running", 1).try_into().unwrap();

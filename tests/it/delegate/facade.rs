@@ -13,7 +13,7 @@ fn facade(name: &str) -> TestEnv {
 }
 
 #[test]
-fn r58_task_gives_the_reply_or_the_error_between_tags_that_no_reply_ends() {
+fn task_gives_the_reply_or_the_error_between_tags_that_no_reply_ends() {
     let env = facade("task");
     let task = |label: &str, script: &str| {
         call("task", &json!({ "description": label, "prompt": script, "agentType": "general" }))
@@ -45,7 +45,7 @@ fn r58_task_gives_the_reply_or_the_error_between_tags_that_no_reply_ends() {
 }
 
 #[test]
-fn r61_spawn_agent_takes_all_its_words_and_returns_at_once() {
+fn spawn_agent_takes_all_its_words_and_returns_at_once() {
     let env = facade("spawn_agent");
     env.write(
         ".codex/.agents/auditor.md",
@@ -82,7 +82,7 @@ fn r61_spawn_agent_takes_all_its_words_and_returns_at_once() {
 }
 
 #[test]
-fn r67_agent_gives_the_bare_reply_or_the_id_of_a_background_task() {
+fn agent_gives_the_bare_reply_or_the_id_of_a_background_task() {
     let env = facade("Agent");
     let agent = |script: &str, background: bool| {
         let arguments = json!({ "subagent_type": "general", "prompt": script, "run_in_background": background });
@@ -156,7 +156,7 @@ fn delegate_says_what_is_missing_and_gives_the_results_of_earlier_handoffs_on() 
 }
 
 #[test]
-fn r68_nothing_of_a_child_but_its_reply_enters_the_parents_context() {
+fn nothing_of_a_child_but_its_reply_enters_the_parents_context() {
     let env = crate::tape::taped();
     let script =
         steps(&["look", "@think secret thought", "@say secret words", "@run echo secret output", "@answer the reply"]);

@@ -30,7 +30,7 @@ fn one(env: &TestEnv, id: &str, tool: &str, arguments: &Value) -> Value {
 }
 
 #[test]
-fn r62_wait_returns_with_the_first_that_is_done() {
+fn wait_returns_with_the_first_that_is_done() {
     let env = spawning();
     let go = env.visible_to_agents("go");
     let (id, _) = played(&env, &steps(&[spawn(&hang()), spawn(&steps(&[wait_for_file(&go), say("done")]))]));
@@ -57,7 +57,7 @@ fn r62_wait_returns_with_the_first_that_is_done() {
 }
 
 #[test]
-fn r63_input_is_queued_or_interrupts_and_needs_somebody_who_is_there() {
+fn input_is_queued_or_interrupts_and_needs_somebody_who_is_there() {
     let env = spawning();
     let go = env.visible_to_agents("go");
     let (id, _) = played(&env, &spawn(&steps(&[wait_for_file(&go), say("first")])));
@@ -95,7 +95,7 @@ fn r63_input_is_queued_or_interrupts_and_needs_somebody_who_is_there() {
 }
 
 #[test]
-fn r64_an_agent_closes_what_is_below_it_and_nothing_else() {
+fn an_agent_closes_what_is_below_it_and_nothing_else() {
     let env = TestEnv::new();
     env.configure("[delegation]\nmax_block = \"1s\"");
     // Two of them below the parent; the first has one of its own.
@@ -123,7 +123,7 @@ fn r64_an_agent_closes_what_is_below_it_and_nothing_else() {
 }
 
 #[test]
-fn r65_the_list_has_scopes_a_tree_and_hides_the_closed() {
+fn the_list_has_scopes_a_tree_and_hides_the_closed() {
     let env = TestEnv::new();
     let (id, _) = played(&env, &delegate("orchestrator", &delegate("general", &say("below"))));
     let middle = child(&env, &id);
@@ -148,7 +148,7 @@ fn r65_the_list_has_scopes_a_tree_and_hides_the_closed() {
 }
 
 #[test]
-fn r66_a_note_is_trimmed_cleared_made_up_and_kept() {
+fn a_note_is_trimmed_cleared_made_up_and_kept() {
     let env = spawning();
     let noted =
         |note: Value| call("spawn_agent", &json!({ "message": say("x"), "agent_type": "worker", "thread_note": note }));

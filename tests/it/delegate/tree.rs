@@ -25,7 +25,7 @@ fn traces(env: &TestEnv, parent: &str) -> Vec<String> {
 }
 
 #[test]
-fn r71_a_read_only_child_sees_the_parents_files_as_they_are_and_leaves_nothing_behind() {
+fn a_read_only_child_sees_the_parents_files_as_they_are_and_leaves_nothing_behind() {
     let env = TestEnv::new();
     let id = env.create_with(&["--model", "demo", "--agent", "engineer"], &say("begun"));
     env.wait_for(&id, "ready");
@@ -57,7 +57,7 @@ fn r71_a_read_only_child_sees_the_parents_files_as_they_are_and_leaves_nothing_b
 }
 
 #[test]
-fn r71_what_a_read_only_child_changes_all_the_same_stays_out_of_the_parent() {
+fn what_a_read_only_child_changes_all_the_same_stays_out_of_the_parent() {
     let env = TestEnv::new();
     env.configure("[tools]\nsurface = \"advisory\"\n[sandbox]\nlevel = \"off\"");
     define(&env, "reads", "read_only: true\nmodel: forgetful\n");
@@ -116,7 +116,7 @@ fn a_parent_learns_where_the_work_is_that_its_child_could_not_commit() {
 }
 
 #[test]
-fn r72_a_conflict_writes_nothing_and_a_person_brings_the_files_later() {
+fn a_conflict_writes_nothing_and_a_person_brings_the_files_later() {
     let env = TestEnv::new();
     let go = env.visible_to_agents("go");
     let two =

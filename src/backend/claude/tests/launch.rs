@@ -156,7 +156,7 @@ fn a_posture_has_the_mode_that_fits() {
 }
 
 #[test]
-fn r91_a_plan_is_made_by_reading_and_written_to_one_file() {
+fn a_plan_is_made_by_reading_and_written_to_one_file() {
     let plan = |native: Native, plan_file: Option<&str>| Launch {
         posture: Posture::Plan,
         plan_file: plan_file.map(PathBuf::from),

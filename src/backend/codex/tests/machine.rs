@@ -229,7 +229,7 @@ fn requests_are_answered_whatever_they_are() {
 
 /// The protocol has no place for a reason, so the words go first, and the refusal when they are taken or not.
 #[test]
-fn r76_a_refusal_brings_the_words_of_the_person_into_the_turn() {
+fn a_refusal_brings_the_words_of_the_person_into_the_turn() {
     let refuse = |message: Option<&str>| {
         let mut talk = Talk::in_turn();
         let params = json!({"threadId": "t", "turnId": "u", "itemId": "c", "command": "make", "cwd": "/tree"});

@@ -168,7 +168,7 @@ fn a_side_question_has_no_use_for_a_profile() {
 
 /// Who decides is the engine, so calls come back to it in every posture but the one in which nothing can be changed.
 #[test]
-fn r135_every_posture_that_changes_files_brings_all_calls_back() {
+fn every_posture_that_changes_files_brings_all_calls_back() {
     for (posture, policy, sandbox) in [
         (Posture::Plan, "never", "read-only"),
         (Posture::Attended, "untrusted", "danger-full-access"),

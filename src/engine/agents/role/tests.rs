@@ -57,7 +57,7 @@ fn serves(role: &Role, name: &str) -> bool {
 }
 
 #[test]
-fn r18_an_agent_that_may_not_write_or_cannot_is_read_only() {
+fn an_agent_that_may_not_write_or_cannot_is_read_only() {
     for (header, of_child, expected) in [
         ("", Access::Write, Access::Write),
         ("", Access::ReadOnly, Access::ReadOnly),
@@ -117,7 +117,7 @@ fn a_reader_whose_shell_is_taken_away_reads_with_tools() {
 }
 
 #[test]
-fn r43_searching_the_web_exists_only_where_it_is_configured() {
+fn searching_the_web_exists_only_where_it_is_configured() {
     let on = "[tools]\nweb_search = true";
     for name in ["builder", "engineer", "reviewer", "planner"] {
         assert!(!root(name, "", "").surface.contains("web_search"), "{name}");
@@ -133,7 +133,7 @@ fn r43_searching_the_web_exists_only_where_it_is_configured() {
 }
 
 #[test]
-fn r37_what_cannot_be_held_is_refused_unless_it_was_agreed_to() {
+fn what_cannot_be_held_is_refused_unless_it_was_agreed_to() {
     let role = at("reviewer", "", 0, Access::Write, "", &backend(NativeTools::Fixed));
     assert_eq!(role.hold, SurfaceHold::Advisory);
     let refused = held(role.clone(), family::Surface::Enforced).unwrap_err();
@@ -143,7 +143,7 @@ fn r37_what_cannot_be_held_is_refused_unless_it_was_agreed_to() {
 }
 
 #[test]
-fn r52_r53_a_child_has_no_tool_to_delegate_with_unless_it_is_listed() {
+fn a_child_has_no_tool_to_delegate_with_unless_it_is_listed() {
     let deep =
         |name, header, depth, config| at(name, header, depth, Access::Write, config, &backend(NativeTools::Removable));
     for (name, depth, config, expected) in [
@@ -180,7 +180,7 @@ fn todos_are_served_only_where_the_backend_has_none() {
 }
 
 #[test]
-fn r91_who_makes_a_plan_writes_it_and_has_nobody_carry_it_out() {
+fn who_makes_a_plan_writes_it_and_has_nobody_carry_it_out() {
     for (header, planning, serves_exit, bound) in [
         ("", tools::Planning::Off, false, Access::Write),
         ("", tools::Planning::On, true, Access::ReadOnly),
@@ -197,7 +197,7 @@ fn r91_who_makes_a_plan_writes_it_and_has_nobody_carry_it_out() {
 }
 
 #[test]
-fn r38_skills_are_told_where_they_can_be_loaded() {
+fn skills_are_told_where_they_can_be_loaded() {
     let header = "---\ndescription: Makes PDFs\n---\nDo.";
     let skill = skill::parse("p", "pdf", SkillLayout::Directories, header).unwrap();
     let manual = skill::Skill { invoked_by: SkillInvocation::Person, ..skill.clone() };
@@ -218,7 +218,7 @@ fn r38_skills_are_told_where_they_can_be_loaded() {
 }
 
 #[test]
-fn r111_the_own_tools_of_an_agent_are_off_where_others_are_served() {
+fn the_own_tools_of_an_agent_are_off_where_others_are_served() {
     let todo = || Some([NativeTool::Todo].into());
     for (header, config, access, tools) in [
         ("", "", Access::Write, None),
@@ -247,7 +247,7 @@ fn r111_the_own_tools_of_an_agent_are_off_where_others_are_served() {
 }
 
 #[test]
-fn r111_a_call_of_an_own_tool_is_refused_where_others_are_served() {
+fn a_call_of_an_own_tool_is_refused_where_others_are_served() {
     use super::super::super::judge::Tools;
     use super::super::super::record::CallOrigin;
     for (header, origin, tool, expected) in [

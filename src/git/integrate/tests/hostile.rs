@@ -46,7 +46,7 @@ fn a_nested_repository_is_refused() {
 }
 
 #[test]
-fn r72_a_directory_that_became_a_link_is_not_written_through() {
+fn a_directory_that_became_a_link_is_not_written_through() {
     let outside = |family: &Family| family.sandbox.root().join("outside");
     // An ignored link in place of a directory that git does not know in the parent.
     let mut family = Family::new();
@@ -69,7 +69,7 @@ fn r72_a_directory_that_became_a_link_is_not_written_through() {
 }
 
 #[test]
-fn r72_links_swapped_in_during_the_change_lead_nowhere() {
+fn links_swapped_in_during_the_change_lead_nowhere() {
     let mut family = Family::new();
     family.child_writes("dir/one", "by the child\n");
     family.child_writes("dir/three", "three\n");
@@ -90,7 +90,7 @@ fn r72_links_swapped_in_during_the_change_lead_nowhere() {
 }
 
 #[test]
-fn r72_a_file_that_changes_at_the_last_moment_stays_as_it_is() {
+fn a_file_that_changes_at_the_last_moment_stays_as_it_is() {
     for at in 1..=4 {
         let mut family = Family::new();
         family.child_writes("README", "by the child\n");
@@ -124,7 +124,7 @@ fn r72_a_file_that_changes_at_the_last_moment_stays_as_it_is() {
 }
 
 #[test]
-fn r72_an_index_that_hides_a_change_hides_nothing() {
+fn an_index_that_hides_a_change_hides_nothing() {
     let mut family = Family::new();
     run_git(&family.parent.path, &["update-index", "--assume-unchanged", "kept"]);
     family.parent_writes("kept", "hidden\n");

@@ -30,7 +30,7 @@ fn state(family: &Family) -> (Vec<u8>, BTreeMap<PathBuf, String>) {
 }
 
 #[test]
-fn r72_a_failure_at_any_step_leaves_the_tree_as_it_was() {
+fn a_failure_at_any_step_leaves_the_tree_as_it_was() {
     let (family, done) = work();
     let before = state(&family);
     for steps in 0.. {
@@ -68,7 +68,7 @@ fn an_integration_can_be_stopped_until_it_writes() {
 }
 
 #[test]
-fn r72_a_kill_at_any_step_is_undone_and_the_integration_can_be_repeated() {
+fn a_kill_at_any_step_is_undone_and_the_integration_can_be_repeated() {
     let (family, done) = work();
     let before = state(&family);
     for steps in 0.. {
@@ -86,7 +86,7 @@ fn r72_a_kill_at_any_step_is_undone_and_the_integration_can_be_repeated() {
 }
 
 #[test]
-fn r72_a_recovery_that_is_killed_is_taken_up_by_the_next() {
+fn a_recovery_that_is_killed_is_taken_up_by_the_next() {
     let (family, done) = work();
     let before = state(&family);
     for steps in 0.. {

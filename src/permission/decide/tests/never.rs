@@ -117,7 +117,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn r89_nothing_allows_what_the_floor_a_rule_or_the_agent_forbids(world in some_world(), call in select(calls())) {
+    fn nothing_allows_what_the_floor_a_rule_or_the_agent_forbids(world in some_world(), call in select(calls())) {
         let found = world.decide(&call);
         if let Subject::Command { text, .. } = &call.subject
             && floor::catastrophe(text).is_some()

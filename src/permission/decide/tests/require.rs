@@ -4,7 +4,7 @@ use super::*;
 use crate::permission::imported_mode;
 
 #[test]
-fn r73_secrets_of_the_tree_are_kept_by_the_map_and_examples_are_not() {
+fn secrets_of_the_tree_are_kept_by_the_map_and_examples_are_not() {
     let world = world().map(load::SEED).yolo();
     world.check(&files("read_file", &["sub/.env"]), Action::Deny, Layer::DenyRule);
     world.check(&files("Edit", &["sub/.env.production"]), Action::Deny, Layer::DenyRule);
@@ -15,7 +15,7 @@ fn r73_secrets_of_the_tree_are_kept_by_the_map_and_examples_are_not() {
 }
 
 #[test]
-fn r73_what_may_not_be_read_is_not_shown_by_another_tool_nor_carried_away() {
+fn what_may_not_be_read_is_not_shown_by_another_tool_nor_carried_away() {
     use Action::{Allow, Ask, Deny};
     let seeded = || world().posture(Posture::Edits).map(load::SEED);
     let shared = || world().posture(Posture::Edits).shared(&[], &[], &["Read(keys/**)", "Read(conf/prod.yml)"]);
@@ -59,7 +59,7 @@ fn r73_what_may_not_be_read_is_not_shown_by_another_tool_nor_carried_away() {
 }
 
 #[test]
-fn r74_an_agent_s_deny_is_final_and_a_session_may_only_lift_what_is_asked() {
+fn an_agent_s_deny_is_final_and_a_session_may_only_lift_what_is_asked() {
     let edit = files("edit", &["a"]);
     for (agent, map, grant, action, layer) in [
         ("allow", Some("ask"), None, Action::Ask, Layer::Rules),
@@ -87,7 +87,7 @@ fn r74_an_agent_s_deny_is_final_and_a_session_may_only_lift_what_is_asked() {
 }
 
 #[test]
-fn r79_in_attended_a_tool_that_changes_something_asks_unless_a_rule_or_yolo_allows_it() {
+fn in_attended_a_tool_that_changes_something_asks_unless_a_rule_or_yolo_allows_it() {
     let calls = [
         (files("write", &["a"]), "Write(*)"),
         (files("edit", &["a"]), "Edit(*)"),
@@ -114,7 +114,7 @@ fn r79_in_attended_a_tool_that_changes_something_asks_unless_a_rule_or_yolo_allo
 }
 
 #[test]
-fn r80_a_rule_about_edits_holds_for_every_file_of_a_patch() {
+fn a_rule_about_edits_holds_for_every_file_of_a_patch() {
     let patch = files("apply_diff", &["src/a", "gen/b"]);
     world().shared(&["Edit(src/**)"], &[], &["Edit(gen/**)"]).check(&patch, Action::Deny, Layer::DenyRule);
     world().shared(&["Edit(src/**)"], &["Edit(gen/**)"], &[]).check(&patch, Action::Ask, Layer::HardAsk);
@@ -127,7 +127,7 @@ fn r80_a_rule_about_edits_holds_for_every_file_of_a_patch() {
 }
 
 #[test]
-fn r81_tools_of_other_servers_are_asked_about_and_a_glob_never_allows_what_destroys() {
+fn tools_of_other_servers_are_asked_about_and_a_glob_never_allows_what_destroys() {
     let (drop, add, read) =
         (mcp("db", "drop", Effect::Destroys), mcp("db", "add", Effect::Adds), mcp("db", "get", Effect::Reads));
     for call in [&drop, &add, &read] {
@@ -147,7 +147,7 @@ fn r81_tools_of_other_servers_are_asked_about_and_a_glob_never_allows_what_destr
 }
 
 #[test]
-fn r82_deny_rules_and_the_end_of_a_plan_survive_yolo() {
+fn deny_rules_and_the_end_of_a_plan_survive_yolo() {
     let world = world().yolo();
     world.clone().shared(&[], &[], &["Edit(**)"]).check(&files("edit", &["a"]), Action::Deny, Layer::DenyRule);
     world.clone().map(r#"{"bash":"deny"}"#).check(&bash("ls"), Action::Deny, Layer::DenyRule);
@@ -155,7 +155,7 @@ fn r82_deny_rules_and_the_end_of_a_plan_survive_yolo() {
 }
 
 #[test]
-fn r83_no_tool_reads_a_secret_and_no_command_names_one() {
+fn no_tool_reads_a_secret_and_no_command_names_one() {
     for posture in Posture::ALL {
         let watched = world().posture(posture).grant("Bash(*)").grant("Bash(cat .env)");
         for world in [watched.clone(), watched.advisory(), world().posture(posture).yolo()] {
@@ -216,7 +216,7 @@ fn an_ask_of_a_map_asks_in_every_posture_but_under_yolo() {
 }
 
 #[test]
-fn r84_no_posture_and_no_rule_opens_git_our_data_or_a_link_that_leads_out() {
+fn no_posture_and_no_rule_opens_git_our_data_or_a_link_that_leads_out() {
     for posture in Posture::ALL {
         let world = world().posture(posture).yolo().grant("Edit(**)").grant("Edit(/**)");
         for path in [".git/hooks/pre-commit", "sub/.git/config", "/data/state/coppice.db", "/data/state/worktrees/b/x"]
@@ -231,7 +231,7 @@ fn r84_no_posture_and_no_rule_opens_git_our_data_or_a_link_that_leads_out() {
 }
 
 #[test]
-fn r86_git_that_only_looks_runs_and_other_git_is_asked_about() {
+fn git_that_only_looks_runs_and_other_git_is_asked_about() {
     let git = |arguments: &str| call("git", Subject::Name(arguments.to_owned()));
     world().check(&git("status"), Action::Allow, Layer::ToolClass);
     world().check(&git("push origin"), Action::Ask, Layer::ToolClass);
@@ -251,7 +251,7 @@ fn r86_git_that_only_looks_runs_and_other_git_is_asked_about() {
 }
 
 #[test]
-fn r87_imported_modes_are_an_access_or_an_overlay() {
+fn imported_modes_are_an_access_or_an_overlay() {
     let at = |word: &str| {
         let (access, overlay) = imported_mode(word).unwrap();
         World { access, overlay, ..world() }
@@ -269,7 +269,7 @@ fn r87_imported_modes_are_an_access_or_an_overlay() {
 }
 
 #[test]
-fn r90_what_cannot_be_read_and_what_names_nothing_is_never_allowed() {
+fn what_cannot_be_read_and_what_names_nothing_is_never_allowed() {
     for posture in [Posture::Attended, Posture::Edits, Posture::Unattended] {
         let world = world().posture(posture).yolo().grant("Bash(*)").grant("Edit(**)").grant("Read(**)");
         for call in [
@@ -292,7 +292,7 @@ fn r90_what_cannot_be_read_and_what_names_nothing_is_never_allowed() {
 }
 
 #[test]
-fn r91_a_plan_is_made_with_reads_and_its_own_file() {
+fn a_plan_is_made_with_reads_and_its_own_file() {
     let world = world().posture(Posture::Plan).grant("Edit(**)").grant("Bash(*)");
     for tool in ["write", "edit", "apply_diff"] {
         world.check(&files(tool, &[PLAN]), Action::Allow, Layer::PlanFile);
@@ -321,7 +321,7 @@ fn r91_a_plan_is_made_with_reads_and_its_own_file() {
 }
 
 #[test]
-fn r93_edits_leave_the_safety_floor_to_a_person() {
+fn edits_leave_the_safety_floor_to_a_person() {
     let world = world().posture(Posture::Edits);
     for call in [files("write", &["a"]), files("rename_symbol", &["a", "b"]), nothing("git_stage_files")] {
         world.check(&call, Action::Allow, Layer::AcceptEdits);
@@ -336,7 +336,7 @@ fn r93_edits_leave_the_safety_floor_to_a_person() {
 }
 
 #[test]
-fn r135_by_default_all_that_stays_in_the_tree_goes_ahead_and_the_rest_is_refused() {
+fn by_default_all_that_stays_in_the_tree_goes_ahead_and_the_rest_is_refused() {
     let alone = world().posture(Posture::Unattended);
     let held = [files("write", &["a"]), files("edit", &["/data/state/sessions/1/tmp/x"]), bash("cargo test")];
     for call in &held {
@@ -357,7 +357,7 @@ fn r135_by_default_all_that_stays_in_the_tree_goes_ahead_and_the_rest_is_refused
 }
 
 #[test]
-fn r110_a_language_server_that_nothing_holds_is_asked_about() {
+fn a_language_server_that_nothing_holds_is_asked_about() {
     use Action::{Allow, Ask, Deny};
     let looks = ["symbols", "definition", "diagnostics", "refs", "trace"];
     let nobody = |world: World| World { audience: Audience::Nobody, ..world };
@@ -397,7 +397,7 @@ fn r110_a_language_server_that_nothing_holds_is_asked_about() {
 }
 
 #[test]
-fn r77_an_opaque_command_is_allowed_by_nothing_but_what_allows_everything() {
+fn an_opaque_command_is_allowed_by_nothing_but_what_allows_everything() {
     let text = bash("ls ${a['$(rm x)']}");
     for posture in [Posture::Attended, Posture::Edits] {
         let world = world().posture(posture);
@@ -425,7 +425,7 @@ fn r77_an_opaque_command_is_allowed_by_nothing_but_what_allows_everything() {
 }
 
 #[test]
-fn r86_git_only_looks_where_it_finds_the_repository_of_the_tree() {
+fn git_only_looks_where_it_finds_the_repository_of_the_tree() {
     let at = |directory: &str, text: &str| {
         let directory = Path::new(TREE).join(directory);
         let cwd = Target { named: directory.clone(), real: directory };

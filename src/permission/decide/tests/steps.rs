@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn r88_every_step_decides_in_its_order() {
+fn every_step_decides_in_its_order() {
     use Action::{Allow, Ask, Deny};
     let background = World { audience: Audience::Nobody, ..world() };
     let reader = World { access: Access::ReadOnly, ..world() };

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r105_a_redirect_is_judged_by_its_host() {
+    fn a_redirect_is_judged_by_its_host() {
         let on = |url: &str| Leads::On(url.to_owned());
         let elsewhere = |url: &str| Leads::Elsewhere(url.to_owned());
         for (location, expected) in [

@@ -46,7 +46,7 @@ fn here(url: &str, max_bytes: u32) -> Result<Page, PageError> {
 }
 
 #[test]
-fn r105_a_page_is_read_up_to_its_limit() {
+fn a_page_is_read_up_to_its_limit() {
     let (address, _) = serve(|path| match path {
         "/long" => page("text/plain", &[b'x'; 5000]),
         "/gone" => reply("404 Not Found", "Content-Type: text/html\r\n", b"no such page"),
@@ -75,7 +75,7 @@ fn r105_a_page_is_read_up_to_its_limit() {
 }
 
 #[test]
-fn r105_what_is_no_text_is_refused() {
+fn what_is_no_text_is_refused() {
     let (address, _) = serve(|path| match path {
         "/png" => page("image/png", b"\x89PNG"),
         "/lie" => page("text/plain", b"a\0b"),
@@ -93,7 +93,7 @@ fn r105_what_is_no_text_is_refused() {
 }
 
 #[test]
-fn r105_a_redirect_is_followed_on_its_host_and_told_where_it_leads_to_another() {
+fn a_redirect_is_followed_on_its_host_and_told_where_it_leads_to_another() {
     let (address, _) = serve(|path| match path {
         "/on" => reply("302 Found", "Location: /here\r\n", b""),
         "/out" => reply("302 Found", "Location: http://127.0.0.2:1/secret\r\n", b"moved"),
@@ -116,7 +116,7 @@ fn r105_a_redirect_is_followed_on_its_host_and_told_where_it_leads_to_another() 
 }
 
 #[test]
-fn r105_the_own_machine_is_refused_by_every_name() {
+fn the_own_machine_is_refused_by_every_name() {
     let (address, asked) = serve(|_| page("text/plain", b"secret"));
     let port = address.port();
     for host in ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433", "0x7f000001"] {

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r103_an_edit_has_one_place_or_takes_all() {
+    fn an_edit_has_one_place_or_takes_all() {
         let several = |count| Err(NoPlace::Several(count));
         let done = |text: &str, count| Ok((text.to_owned(), count));
         for (text, old, new, which, expected) in [

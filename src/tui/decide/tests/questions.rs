@@ -89,7 +89,7 @@ fn answers_so_far_are_there_after_a_restart() {
 }
 
 #[test]
-fn r121_an_option_is_chosen_with_the_cursor_or_its_number_and_enter_sends_it() {
+fn an_option_is_chosen_with_the_cursor_or_its_number_and_enter_sends_it() {
     check(vec![library()], &["enter"], &answered(&["jiff"]));
     check(vec![library()], &["j", "enter"], &answered(&["chrono"]));
     check(vec![library()], &["down", "down", "up", "enter"], &answered(&["chrono"]));
@@ -99,7 +99,7 @@ fn r121_an_option_is_chosen_with_the_cursor_or_its_number_and_enter_sends_it() {
 }
 
 #[test]
-fn r121_a_number_without_an_option_is_said_to_be_none() {
+fn a_number_without_an_option_is_said_to_be_none() {
     for (key, is_said) in [("3", false), ("4", false), ("7", true), ("0", true)] {
         let (mut model, _) = opened(model(WIDE, vec![asking(vec![library()])]), "abcd2345", &["a", key]);
         assert_eq!(screen(&mut model).contains(&format!("there is no option {key}")), is_said, "{key}");
@@ -107,7 +107,7 @@ fn r121_a_number_without_an_option_is_said_to_be_none() {
 }
 
 #[test]
-fn r121_past_the_edge_of_the_list_is_the_free_answer() {
+fn past_the_edge_of_the_list_is_the_free_answer() {
     check(vec![library()], &["j", "j", "j", "\"std", "enter"], &answered(&["std"]));
     check(vec![library()], &["k", "\"jk1 q", "enter"], &answered(&["jk1 q"]));
     check(vec![library()], &["4", "\"std", "enter"], &answered(&["std"]));
@@ -119,13 +119,13 @@ fn r121_past_the_edge_of_the_list_is_the_free_answer() {
 }
 
 #[test]
-fn r121_a_blank_answer_is_stored_as_no_answer() {
+fn a_blank_answer_is_stored_as_no_answer() {
     check(vec![library()], &["tab", "enter"], &answered(&["no answer"]));
     check(vec![question("Port?", &[])], &["\"  ", "enter"], &answered(&["no answer"]));
 }
 
 #[test]
-fn r121_questions_come_one_after_the_other_and_one_message_answers_all() {
+fn questions_come_one_after_the_other_and_one_message_answers_all() {
     let three = || vec![library(), question("Port?", &[]), question("Sure?", &["yes", "no"])];
     check(three(), &["2", "enter", "\"8080", "enter", "j", "enter"], &answered(&["chrono", "8080", "no"]));
     check(three(), &["2", "enter", "\"8080", "enter"], &[]);
@@ -138,7 +138,7 @@ fn r121_questions_come_one_after_the_other_and_one_message_answers_all() {
 }
 
 #[test]
-fn r121_where_several_may_be_chosen_keys_mark_and_enter_confirms() {
+fn where_several_may_be_chosen_keys_mark_and_enter_confirms() {
     let several = || vec![Question { multiple: true, ..library() }];
     check(several(), &["space", "j", "j", "space", "enter"], &answered(&["jiff, time"]));
     check(several(), &["3", "1", "3", "enter"], &answered(&["jiff"]));
@@ -147,7 +147,7 @@ fn r121_where_several_may_be_chosen_keys_mark_and_enter_confirms() {
 }
 
 #[test]
-fn r121_ctrl_c_ends_the_turn_that_waits_without_a_reply() {
+fn ctrl_c_ends_the_turn_that_waits_without_a_reply() {
     let call = Question { call: Some("c1".into()), ..library() };
     let expired = Question { expired: true, ..call.clone() };
     let stop = vec![Request::Stop("abcd2345".into())];
@@ -163,7 +163,7 @@ fn r121_ctrl_c_ends_the_turn_that_waits_without_a_reply() {
 }
 
 #[test]
-fn r121_ctrl_c_on_questions_that_ended_the_turn_keeps_the_answers() {
+fn ctrl_c_on_questions_that_ended_the_turn_keeps_the_answers() {
     let session = asking(vec![library(), question("Port?", &["80"])]);
     let (mut model, requests) = opened(model(WIDE, vec![session]), "abcd2345", &["a", "2", "enter", "ctrl+c"]);
     assert_eq!((requests, is_open(&model)), (vec![Request::Save], false));
@@ -171,7 +171,7 @@ fn r121_ctrl_c_on_questions_that_ended_the_turn_keeps_the_answers() {
 }
 
 #[test]
-fn r121_q_goes_to_the_list_and_the_answers_so_far_survive() {
+fn q_goes_to_the_list_and_the_answers_so_far_survive() {
     let session = asking(vec![library(), question("Port?", &["80"])]);
     let (mut model, _) = opened(model(WIDE, vec![session.clone()]), "abcd2345", &["a", "2", "enter", "tab"]);
     write(&mut model, "q is a letter here");
@@ -195,7 +195,7 @@ fn r121_q_goes_to_the_list_and_the_answers_so_far_survive() {
 }
 
 #[test]
-fn r121_help_lies_over_a_question_and_gives_it_back() {
+fn help_lies_over_a_question_and_gives_it_back() {
     let session = asking(vec![library(), question("Sure?", &["yes", "no"])]);
     let face = || model(WIDE, vec![session.clone()]);
     let (mut model, _) = opened(face(), "abcd2345", &["a", "2", "enter", "?", "esc"]);
@@ -207,7 +207,7 @@ fn r121_help_lies_over_a_question_and_gives_it_back() {
 }
 
 #[test]
-fn r121_what_was_sent_is_not_asked_again_unless_it_was_refused() {
+fn what_was_sent_is_not_asked_again_unless_it_was_refused() {
     use crate::api::error::{Error, ErrorKind};
     let (mut model, requests) = opened(model(WIDE, vec![asking(vec![library()])]), "abcd2345", &["a", "3", "enter"]);
     assert_eq!(requests, answered(&["time"]));
@@ -219,7 +219,7 @@ fn r121_what_was_sent_is_not_asked_again_unless_it_was_refused() {
 }
 
 #[test]
-fn r121_the_same_words_of_another_turn_or_call_are_asked_anew() {
+fn the_same_words_of_another_turn_or_call_are_asked_anew() {
     let call = |name: &str| Question { call: Some(name.into()), ..library() };
     let turns = |turns, questions| Session { turns, ..asking(questions) };
     for (first, again, is_asked) in [
@@ -346,7 +346,7 @@ fn plan_mode() -> Session {
 }
 
 #[test]
-fn r121_the_decision_about_a_plan_shows_the_plan_and_its_title() {
+fn the_decision_about_a_plan_shows_the_plan_and_its_title() {
     let (mut model, requests) = opened(model(NARROW, vec![plan_mode()]), "abcd2345", &["a"]);
     assert_eq!(requests, [Request::Workflow("abcd2345".into())]);
     insta::assert_snapshot!(card(&mut model), @r"

@@ -56,7 +56,7 @@ fn one_action_is_chosen_or_several_are_listed() {
 }
 
 #[test]
-fn r110_where_one_file_fails_no_file_is_changed() {
+fn where_one_file_fails_no_file_is_changed() {
     let directory = tempfile::tempdir().unwrap();
     let tree = directory.path();
     fs::write(tree.join("a"), "1").unwrap();

@@ -26,7 +26,7 @@ fn status() -> Status {
 }
 
 #[test]
-fn r107_the_context_of_a_commit_has_every_section() {
+fn the_context_of_a_commit_has_every_section() {
     let context = Context {
         status: status(),
         diff: Patch { kept: kept("diff --git a/README.md b/README.md\n+x\n"), left_out: vec![".env".into()] },
@@ -120,7 +120,7 @@ fn a_branch_is_told_in_flags() {
 }
 
 #[test]
-fn r107_a_commit_tells_what_is_left() {
+fn a_commit_tells_what_is_left() {
     let commit = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
     insta::assert_snapshot!(committed(&commit, &["/x/.husky/pre-commit".into()], &status()), @r"
     committed=true sha=0123456789abcdef0123456789abcdef01234567
@@ -149,14 +149,14 @@ fn a_patch_names_what_it_does_not_show() {
 }
 
 #[test]
-fn r108_a_push_tells_whether_it_set_the_upstream() {
+fn a_push_tells_whether_it_set_the_upstream() {
     let done = |upstream| Pushed { branch: "b".to_owned(), remote: "origin".to_owned(), upstream };
     assert_eq!(pushed(&done(push::Upstream::Set), &PullOfBranch::Unknown), "pushed=true branch=b set_upstream=true");
     assert_eq!(pushed(&done(push::Upstream::Kept), &PullOfBranch::Unknown), "pushed=true branch=b set_upstream=false");
 }
 
 #[test]
-fn r106_a_stream_that_was_cut_says_so() {
+fn a_stream_that_was_cut_says_so() {
     let cut = |bytes: &[u8]| Kept { bytes: bytes.to_vec(), is_cut: true };
     assert_eq!(
         run(1, &kept("out"), &cut(b"err")),

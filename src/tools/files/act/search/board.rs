@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r104_a_board_keeps_the_first_lines_in_any_order() {
+    fn a_board_keeps_the_first_lines_in_any_order() {
         let board = Board::new(2);
         let hits = |count: u64| (1..=count).map(|line| Hit::new(line, b"x\r\n")).collect::<Vec<_>>();
         board.add("m".into(), hits(2));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn r104_a_text_ends_at_its_cap() {
+    fn a_text_ends_at_its_cap() {
         let board = Board::new(50);
         board.add("a".into(), vec![Hit::new(1, "ä".repeat(BYTES).as_bytes())]);
         let text = board.tell().unwrap();

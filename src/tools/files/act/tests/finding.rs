@@ -4,7 +4,7 @@ use super::*;
 use crate::permission::Kept;
 
 #[test]
-fn r104_a_directory_shows_a_hundred_entries() {
+fn a_directory_shows_a_hundred_entries() {
     let tree = Tree::new(&[("b.txt", ""), ("a/x", "")]);
     symlink("nowhere", tree.path("l")).unwrap();
     assert_eq!(tree.call("list_dir", json!({})), "d\t.git\nd\ta\nf\tb.txt\nl\tl");
@@ -25,7 +25,7 @@ fn r104_a_directory_shows_a_hundred_entries() {
 }
 
 #[test]
-fn r104_names_are_found_by_patterns() {
+fn names_are_found_by_patterns() {
     let tree = Tree::new(&[
         ("a.rs", ""),
         ("src/b.rs", ""),
@@ -64,7 +64,7 @@ fn r104_names_are_found_by_patterns() {
 }
 
 #[test]
-fn r104_lines_are_found_in_the_order_of_paths() {
+fn lines_are_found_in_the_order_of_paths() {
     let tree = Tree::new(&[
         ("b.rs", "needle\nother\nhay needle\n"),
         ("a/z.rs", "ä needle\r\n"),
@@ -100,7 +100,7 @@ fn r104_lines_are_found_in_the_order_of_paths() {
 }
 
 #[test]
-fn r73_a_search_leaves_out_what_may_not_be_read() {
+fn a_search_leaves_out_what_may_not_be_read() {
     let tree =
         Tree::new(&[("a.txt", "needle\n"), ("api/credentials.txt", "needle\n"), ("my-secret/b.txt", "needle\n")]);
     let map = crate::permission::load::map("m", crate::permission::load::SEED, "/").unwrap();
@@ -113,7 +113,7 @@ fn r73_a_search_leaves_out_what_may_not_be_read() {
 }
 
 #[test]
-fn r104_what_a_shell_would_do_is_only_text() {
+fn what_a_shell_would_do_is_only_text() {
     let tree = Tree::new(&[("a", "x; rm -rf $(pwd) `id` && a|b > c * ? [d] \\ 'e' \"f\"\n"), ("b", "-rf\n")]);
     for pattern in ["; rm -rf", "$(pwd)", "`id`", "&& a|b", "> c *", "[d]", "\\", "'e' \"f\"", "?"] {
         let text = tree.call("grep", json!({"pattern": pattern}));
@@ -129,7 +129,7 @@ fn r104_what_a_shell_would_do_is_only_text() {
 }
 
 #[test]
-fn r104_a_search_ends_at_its_caps_and_says_the_same_each_time() {
+fn a_search_ends_at_its_caps_and_says_the_same_each_time() {
     let tree = Tree::new(&[]);
     (0..300).for_each(|at| tree.put(&format!("d{}/f{at:03}", at % 7), "needle\nneedle\n"));
     let text = tree.call("grep", json!({"pattern": "needle"}));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn r102_lines_are_numbered_and_counted_from_one() {
+fn lines_are_numbered_and_counted_from_one() {
     let tree = Tree::new(&[("a", "one\ntwo\r\nthrée"), ("empty", ""), ("dir/x", "")]);
     assert_eq!(tree.call("read_file", json!({"path": "a"})), "     1\tone\n     2\ttwo\r\n     3\tthrée");
     assert_eq!(tree.call("read_file", json!({"path": "a", "offset": 3})), "     3\tthrée");
@@ -26,7 +26,7 @@ fn r102_lines_are_numbered_and_counted_from_one() {
 }
 
 #[test]
-fn r102_a_read_ends_at_its_limits() {
+fn a_read_ends_at_its_limits() {
     let tree = Tree::new(&[]);
     tree.put("lines", "x\n".repeat(2001));
     let text = tree.call("read_file", json!({"path": "lines"}));
@@ -46,7 +46,7 @@ fn r102_a_read_ends_at_its_limits() {
 }
 
 #[test]
-fn r102_pictures_are_shown_and_labelled() {
+fn pictures_are_shown_and_labelled() {
     let tree = Tree::new(&[("fake.png", "hello")]);
     let png = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 92]].concat();
     tree.put("img/photo.PNG", &png);
@@ -78,7 +78,7 @@ fn r102_pictures_are_shown_and_labelled() {
 }
 
 #[test]
-fn r102_what_is_no_text_is_skipped() {
+fn what_is_no_text_is_skipped() {
     let tree = Tree::new(&[]);
     tree.put("latin", b"caf\xe9\n");
     tree.put("nul", b"a\0b");
@@ -111,7 +111,7 @@ fn only_files_of_the_tree_are_read() {
 }
 
 #[test]
-fn r102_many_files_come_in_sections() {
+fn many_files_come_in_sections() {
     let tree = Tree::new(&[("b", "bee"), ("a", "one\n"), (".env", "KEY=1"), ("empty", "")]);
     tree.put("raw", b"\xff\xfe");
     symlink("../secret", tree.path("out")).unwrap();
@@ -124,7 +124,7 @@ fn r102_many_files_come_in_sections() {
 }
 
 #[test]
-fn r102_many_files_are_cut_by_bytes() {
+fn many_files_are_cut_by_bytes() {
     let tree = Tree::new(&[("a", "häuser"), ("b", "12")]);
     let read = |offset: u64, limit: usize| {
         tree.call("read_many_files", json!({"paths": ["a", "b"], "offset": offset, "limit": limit}))

@@ -23,7 +23,7 @@ fn files_are_written_with_their_directories() {
 }
 
 #[test]
-fn r103_an_edit_fails_on_none_and_on_several() {
+fn an_edit_fails_on_none_and_on_several() {
     let tree = Tree::new(&[("a.rs", "let a = 1;\nlet b = 1;\n")]);
     fs::set_permissions(tree.path("a.rs"), fs::Permissions::from_mode(0o755)).unwrap();
     let edit = |old: &str, new: &str, all: bool| json!({"path": "a.rs", "old_string": old, "new_string": new, "replace_all": all});
