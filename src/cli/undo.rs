@@ -65,7 +65,8 @@ fn say_undone(context: &mut Context, session: &Session, redo: bool) -> Result<()
         (false, turn) => format!(" is as turn {turn} left it; "),
     };
     context.output.say(&Line::new().strong(id).plain(files).then(left))?;
-    Ok(context.output.say(&Line::new().dim(format!("`coppice undo {id} --redo` takes this back")))?)
+    context.output.say(&Line::new().dim(format!("`coppice undo {id} --redo` takes this back")))?;
+    Ok(())
 }
 
 fn say_merge_undone(context: &mut Context, session: &Session, merge: &UndoableMerge) -> Result<(), Failure> {
