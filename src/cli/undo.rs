@@ -1,6 +1,7 @@
 //! `coppice undo`: the worktree as it was after an earlier turn, or the base branch without a merge.
 
 use super::line::Line;
+use super::transcript::short;
 use super::{Context, Exit, Failure, Format, status};
 use crate::api::request::Undo;
 use crate::api::session::{Session, UndoableMerge};
@@ -70,7 +71,7 @@ fn say_undone(context: &mut Context, session: &Session, redo: bool) -> Result<()
 }
 
 fn say_merge_undone(context: &mut Context, session: &Session, merge: &UndoableMerge) -> Result<(), Failure> {
-    let commit: String = merge.commit.chars().take(7).collect();
+    let commit = short(&merge.commit);
     let line =
         Line::new().strong(&session.id).plain(format!(": `{}` is without the merge {commit} again; ", merge.target));
     let left = match session.changes.files {

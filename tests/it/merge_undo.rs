@@ -25,7 +25,7 @@ fn a_merge_is_undone_and_made_again() {
     assert!(session["next"].as_array().unwrap().contains(&json!("undo")), "{session}");
 
     let undone = env.coppice(&["undo", &id]).transcript();
-    assert_snapshot!(undone.replace(&commit[..7], "[MERGE]"), @r"
+    assert_snapshot!(undone.replace(&commit[..10], "[MERGE]"), @r"
     exit: 0
     -- stderr
     [ID1]: `main` is without the merge [MERGE] again; to merge: +1 -0
@@ -54,7 +54,7 @@ fn a_merge_that_is_not_the_last_commit_is_reverted() {
     // Nobody's file is lost, and what is said helps.
     env.write("one.txt", "mine\n");
     let refused = env.coppice(&["undo", &id]).exits(1).transcript();
-    assert_snapshot!(refused.replace(&commit[..7], "[MERGE]"), @r"
+    assert_snapshot!(refused.replace(&commit[..10], "[MERGE]"), @r"
     exit: 1
     -- stderr
     error: the merge `[MERGE]` into `main` cannot be undone: local changes in `[ROOT]/repo` would be overwritten: `one.txt`
@@ -67,7 +67,7 @@ fn a_merge_that_is_not_the_last_commit_is_reverted() {
 
     let undone = env.coppice(&["undo", &id]).transcript();
     let revert = env.git(&["rev-parse", "main"]);
-    assert_snapshot!(undone.replace(&commit[..7], "[MERGE]").replace(&revert[..7], "[REVERT]"), @r"
+    assert_snapshot!(undone.replace(&commit[..10], "[MERGE]").replace(&revert[..10], "[REVERT]"), @r"
     exit: 0
     -- stderr
     [ID1]: `main` is without the merge [MERGE] again; to merge: +1 -0
@@ -76,7 +76,7 @@ fn a_merge_that_is_not_the_last_commit_is_reverted() {
     warning: `main` or another branch has more on top of the merge [MERGE], so the commit [REVERT] reverts it
     ");
     assert_eq!(env.git(&["show", "--format=", "--name-status", "main"]), "D\tone.txt");
-    assert!(env.path("later.txt").exists());
+    assert!(env.repo().join("later.txt").exists());
     // Nothing is left that could be undone twice, and the work can be merged again.
     assert_eq!(env.session(&id)["undoable_merge"], json!(null));
     env.coppice(&["merge", &id]).succeeds();
@@ -91,7 +91,8 @@ fn an_undo_of_a_merge_that_is_cut_anywhere_can_be_repeated() {
         let id = merged(&env);
         env.kill_daemon();
         env.set(CRASH, &effect.to_string());
-        env.coppice(&["daemon", "start"]).succeeds();
+        // It may die at once, while it saves what the merged worktree held.
+        env.coppice(&["daemon", "start"]).transcript();
         env.unset(CRASH);
         let marked = env.daemon_pid();
         env.coppice(&["undo", &id]).transcript();

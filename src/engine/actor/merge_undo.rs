@@ -73,12 +73,12 @@ impl Actor {
         };
         crash::point();
         let name = short(&last.target).to_owned();
-        let commit: Oid = last.commit.parse()?;
-        if let Some(revert) = undone.reverted_by {
+        let reverted_by = undone.reverted_by.map(|revert| revert.to_string());
+        if let Some(revert) = &reverted_by {
             let message = format!(
                 "`{name}` or another branch has more on top of the merge {}, so the commit {} reverts it",
-                commit.short(),
-                revert.short()
+                abbreviate(&last.commit),
+                abbreviate(revert)
             );
             self.staged.push(Payload::Warning { message });
         }
@@ -100,7 +100,6 @@ impl Actor {
                 (body.merged, body.merged_turns, body.changes) = (last.merged, last.merged_turns, last.changes);
             }
         }
-        let reverted_by = undone.reverted_by.map(|revert| revert.to_string());
         self.staged.push(Payload::MergeUndone { commit: last.commit, target: name, reverted_by });
         if self.state == Session::Resting(Rest::Merged) {
             self.state = Session::Resting(Rest::Ready);
@@ -165,10 +164,15 @@ impl Actor {
 
     fn merge_undo_refused(&self, last: &LastMerge, reason: String, hint: String) -> Fault {
         Fault::MergeUndoRefused {
-            commit: last.commit.chars().take(7).collect(),
+            commit: abbreviate(&last.commit).to_owned(),
             target: short(&last.target).to_owned(),
             reason,
             hint,
         }
     }
+}
+
+/// As much of a commit's id as people are shown.
+fn abbreviate(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
 }
