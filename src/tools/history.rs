@@ -12,7 +12,7 @@ mod words;
 
 use std::path::Path;
 
-use crate::permission::{Reach, only_git_reads};
+use crate::permission::Reach;
 
 pub(super) use read::parse;
 pub(super) use rows::ROWS;
@@ -21,10 +21,6 @@ pub use words::inside;
 /// How much is kept of what a run of git says, and of its complaints.
 pub const STDOUT_LIMIT: usize = 1024 * 1024;
 pub const STDERR_LIMIT: usize = 64 * 1024;
-
-/// What a person knows before they let git run with words that change something.
-const SEALED: &str = "In the sandbox git changes files of the work tree, but not the index, branches or commits: what needs \
-                      these will fail. `tools.git_mutations = \"allow\"` serves tools for them.";
 
 /// A call of this family. Paths are as they were given: see [`inside`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +129,6 @@ impl Request {
         match self {
             Self::Change(Change::Stage(Selection::Paths(paths)) | Change::Unstage { paths }) => paths.join("\n"),
             Self::Commit { message } | Self::Change(Change::Checkpoint { message }) => message.clone(),
-            Self::Git { args } if !only_git_reads(&git_text(args)) => SEALED.to_owned(),
             Self::Look(_) | Self::Git { .. } | Self::Change(_) | Self::Push => String::new(),
         }
     }

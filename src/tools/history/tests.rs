@@ -308,9 +308,7 @@ fn a_person_reads_what_is_about_to_happen() {
         ("git_commit", json!({ "message": "x\n\ny" }), "commit: x", "x\n\ny"),
         ("rollback", json!({}), "roll back to HEAD~1, discarding what is not committed", ""),
         ("git_create_branch", json!({ "name": "n" }), "create branch n from HEAD", ""),
-        ("git", json!({ "args": ["reset", "--hard"] }), "git reset --hard", SEALED),
-        ("git", json!({ "args": ["-C", "..", "log"] }), "git -C .. log", SEALED),
-        ("git", json!({ "args": ["log"] }), "git log", ""),
+        ("git", json!({ "args": ["reset", "--hard"] }), "git reset --hard", ""),
         ("git_push", json!({}), "push the branch of the session", ""),
     ] {
         let request = ok(name, arguments);
