@@ -113,6 +113,7 @@ async fn change(
     let value = client.set_config(&SetConfig { key, value, scope, cwd }).await?;
     if value.key == "default.model"
         && let Value::String(model) = &value.value
+        && !model.is_empty()
         && let Some(warning) = unknown_model(model, context, &client).await?
     {
         context.output.say(&warning)?;

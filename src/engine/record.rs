@@ -21,7 +21,7 @@ use crate::store::{HandoffRow, PromptRow, SessionRow, TurnRow, WorkflowRow};
 pub(super) use approval::{ApprovalRecord, CallOrigin, CallReach, CallRecord, DecisionRecord};
 pub(super) use question::{PlanModeRecord, ProposalRecord, QuestionCall, QuestionRecord};
 pub(super) use state::State;
-pub(super) use undo::{BeforeUndo, ConflictRecord, LastMerge, MergedBase, UndoRecord};
+pub(super) use undo::{BeforeUndo, ConflictRecord, MadeMerge, MergedBase, UndoRecord};
 
 /// One session as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,8 +112,8 @@ pub(super) struct Body {
     pub(super) merges: Vec<String>,
     /// The number of the last turn whose work a merge took.
     pub(super) merged_turns: u32,
-    /// That merge; none for work that went into a parent.
-    pub(super) last_merge: Option<LastMerge>,
+    /// The merges that can be taken back, the last one at the end; none for work that went into a parent.
+    pub(super) made_merges: Vec<MadeMerge>,
     pub(super) conversation: Option<ConversationRecord>,
     /// Turns that an undo took back and the agent has not been told about.
     pub(super) undone: Option<(u32, u32)>,
@@ -484,7 +484,7 @@ impl Body {
     }
 
     /// The merge that an undo takes back: nothing has changed since.
-    pub(super) fn undoable_merge(&self) -> Option<&LastMerge> {
+    pub(super) fn undoable_merge(&self) -> Option<&MadeMerge> {
         let is_last_change = match self.state.found(Open::NONE) {
             Session::Resting(Rest::Merged) => true,
             Session::Resting(Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted) => {
@@ -495,7 +495,7 @@ impl Body {
             | Session::Integrating(_)
             | Session::Attached(_) => false,
         };
-        self.last_merge.as_ref().filter(|_| is_last_change)
+        self.made_merges.last().filter(|_| is_last_change)
     }
 
     /// The commit that the session's work is measured from: its base, or what a merge has already taken.

@@ -73,7 +73,7 @@ fn a_merge_that_is_not_the_last_commit_is_reverted() {
     [ID1]: `main` is without the merge [MERGE] again; to merge: +1 -0
       one.txt
     `coppice merge [ID1]` merges it again
-    warning: `main` or another branch has more on top of the merge [MERGE], so the commit [REVERT] reverts it
+    warning: `main` has more commits since, or another branch, a tag or a remote has the merge [MERGE]: the commit [REVERT] reverts it
     ");
     assert_eq!(env.git(&["show", "--format=", "--name-status", "main"]), "D\tone.txt");
     assert!(env.repo().join("later.txt").exists());
@@ -81,6 +81,40 @@ fn a_merge_that_is_not_the_last_commit_is_reverted() {
     assert_eq!(env.session(&id)["undoable_merge"], json!(null));
     env.coppice(&["merge", &id]).succeeds();
     assert_eq!(env.read("one.txt"), "one\n");
+}
+
+#[test]
+fn all_merges_of_a_session_can_be_undone_one_after_the_other() {
+    let env = TestEnv::new();
+    let before = env.git(&["rev-parse", "main"]);
+    let id = merged(&env);
+    let first = env.git(&["rev-parse", "main"]);
+    env.send_ready(&id, &[], &write("two.txt", "two"));
+    env.coppice(&["merge", &id]).succeeds();
+    // An archive in between changes nothing about it.
+    env.coppice(&["archive", &id]).succeeds();
+    env.coppice(&["restore", &id]).succeeds();
+    env.coppice(&["undo", &id]).succeeds();
+    assert_eq!(env.git(&["rev-parse", "main"]), first);
+    // Then the turn that was merged second, then the merge of the first.
+    env.coppice(&["undo", &id]).succeeds();
+    assert_eq!(env.session(&id)["changes"]["files"], 0);
+    env.coppice(&["undo", &id]).succeeds();
+    assert_eq!((env.git(&["rev-parse", "main"]), env.session(&id)["changes"]["files"].clone()), (before, json!(1)));
+}
+
+#[test]
+fn an_undo_from_before_a_merge_is_not_taken_back_after_it() {
+    let env = TestEnv::new();
+    let id = merged(&env);
+    env.send_ready(&id, &[], &write("two.txt", "two"));
+    env.coppice(&["undo", &id]).succeeds();
+    env.coppice(&["undo", &id]).succeeds();
+    let refused = env.coppice(&["undo", &id, "--redo"]).exits(1).stderr;
+    assert!(refused.contains("has no undo to take back"), "{refused}");
+    env.coppice(&["undo", &id, "--to", "2"]).succeeds();
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "one.txt\ntwo.txt");
 }
 
 #[test]

@@ -166,10 +166,14 @@ impl Actor {
             (outcome, _, _) => outcome,
         };
         if let Outcome::Merged { before, commit, .. } = outcome {
-            self.record.body.last_merge = match before {
-                Some(before) => Some(self.describe_merge(&order.target, (before, commit)).await),
-                None => None,
-            };
+            match before {
+                Some(before) => {
+                    let made = self.describe_merge(&order.target, (before, commit)).await;
+                    self.record.body.made_merges.push(made);
+                }
+                // Those before it cannot be taken back past it.
+                None => self.record.body.made_merges.clear(),
+            }
             let body = &mut self.record.body;
             body.merges = body.merges();
             (body.merged, body.merged_turns) = (tip.map(|tip| tip.to_string()), body.turns);

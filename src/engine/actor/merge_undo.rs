@@ -14,7 +14,7 @@ use crate::store::Durability;
 
 use super::super::crash;
 use super::super::fault::Fault;
-use super::super::record::LastMerge;
+use super::super::record::MadeMerge;
 use super::Actor;
 use super::conflict::short;
 use super::integrate::refusal_hint;
@@ -36,7 +36,7 @@ struct UndoneMerge {
 
 impl Actor {
     /// A merge as it is stored, so that it can be taken back. Called before the record counts the work as merged.
-    pub(super) async fn describe_merge(&self, target: &str, (before, commit): (Oid, Oid)) -> LastMerge {
+    pub(super) async fn describe_merge(&self, target: &str, (before, commit): (Oid, Oid)) -> MadeMerge {
         let body = &self.record.body;
         let files = match self.tree().await {
             Ok(tree) => blocking(move || merge::changed_files(&tree, before, commit)).await,
@@ -47,7 +47,7 @@ impl Actor {
             warn!(session = %self.id, %fault, "the files of a merge are not listed");
             Vec::new()
         });
-        LastMerge {
+        MadeMerge {
             target: target.to_owned(),
             before: before.to_string(),
             commit: commit.to_string(),
@@ -76,14 +76,16 @@ impl Actor {
         let reverted_by = undone.reverted_by.map(|revert| revert.to_string());
         if let Some(revert) = &reverted_by {
             let message = format!(
-                "`{name}` or another branch has more on top of the merge {}, so the commit {} reverts it",
+                "`{name}` has more commits since, or another branch, a tag or a remote has the merge {}: the commit {} reverts it",
                 abbreviate(&last.commit),
                 abbreviate(revert)
             );
             self.staged.push(Payload::Warning { message });
         }
         let body = &mut self.record.body;
-        body.last_merge = None;
+        // What an undo of turns kept is measured from the merge.
+        body.before_undo = None;
+        body.made_merges.pop();
         match undone.held_tip {
             // Git takes the commits for merged, whatever became of their changes.
             Some(_) => {
@@ -108,8 +110,8 @@ impl Actor {
         Ok(())
     }
 
-    async fn take_merge_back(&self, last: &LastMerge, ssh_agent: Option<String>) -> Result<UndoneMerge, Fault> {
-        let LastMerge { target, before, commit, .. } = last;
+    async fn take_merge_back(&self, last: &MadeMerge, ssh_agent: Option<String>) -> Result<UndoneMerge, Fault> {
+        let MadeMerge { target, before, commit, .. } = last;
         let merged = MergedCommit { target: target.clone(), before: before.parse()?, commit: commit.parse()? };
         let tree = self.tree().await?;
         let mut left = ATTEMPTS;
@@ -158,11 +160,11 @@ impl Actor {
         Ok(UndoneMerge { reverted_by, held_tip: blocking(find).await? })
     }
 
-    fn refuse_merge_undo(&self, last: &LastMerge, refusal: &Refusal) -> Fault {
+    fn refuse_merge_undo(&self, last: &MadeMerge, refusal: &Refusal) -> Fault {
         self.merge_undo_refused(last, refusal.to_string(), refusal_hint(refusal, &self.record, "undo"))
     }
 
-    fn merge_undo_refused(&self, last: &LastMerge, reason: String, hint: String) -> Fault {
+    fn merge_undo_refused(&self, last: &MadeMerge, reason: String, hint: String) -> Fault {
         Fault::MergeUndoRefused {
             commit: abbreviate(&last.commit).to_owned(),
             target: short(&last.target).to_owned(),

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use crate::api::event::Payload;
+use crate::api::session::Changes;
 use crate::git::{self, Worktree};
 use crate::sandbox::quiesce;
 use crate::session::Event;
@@ -107,6 +108,11 @@ impl Actor {
     pub(super) async fn unarchive(&mut self) -> Result<(), Fault> {
         self.bring_tree_back().await?;
         let standing = self.standing().await;
+        let body = &mut self.record.body;
+        if body.merged.is_some() && body.merged_turns == body.turns {
+            // As after the next prompt: what was merged is told by the merge.
+            body.changes = Changes::default();
+        }
         self.step(Event::Unarchive(standing)).await;
         Ok(())
     }

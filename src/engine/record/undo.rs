@@ -28,9 +28,9 @@ pub(in crate::engine) struct BeforeUndo {
     pub(in crate::engine) undone_turns: Vec<u32>,
 }
 
-/// The last merge of a session's work, for whoever takes it back.
+/// A merge of a session's work, for whoever takes it back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::engine) struct LastMerge {
+pub(in crate::engine) struct MadeMerge {
     /// Full ref name of the branch.
     pub(in crate::engine) target: String,
     /// Where the branch was before.

@@ -30,7 +30,7 @@ pub enum PlannedTakeBack {
         /// The commit that takes the changes back; none if the branch goes back to where it was.
         reverted_by: Option<Oid>,
     },
-    /// The branch does not have the merge any more.
+    /// The branch does not have the changes any more.
     Gone,
     /// Later commits changed the same lines.
     Conflict {
@@ -51,12 +51,13 @@ pub fn plan_take_back(
     };
     recover_moves(&tree.repo, tree.path.parent().unwrap_or(&tree.path));
     let repo = tree.repo.open()?;
-    if repo.find_commit(commit.raw()).is_err() || !is_in(&repo, *commit, tip)? {
+    if repo.find_commit(commit.raw()).is_err() {
         return Ok(PlannedTakeBack::Gone);
     }
     let (new, reverted_by) = if tip == *commit && !is_held_elsewhere(&repo, &[target, &tree.branch_ref()], tip)? {
         (*before, None)
     } else {
+        // A branch that was rewritten may have the changes in another commit.
         let content = match replay::merge_trees(tree, *commit, tip, *before)? {
             Merged::Clean { tree } => tree,
             Merged::Conflict { files, .. } => return Ok(PlannedTakeBack::Conflict { files }),

@@ -309,7 +309,7 @@ fn doing(request: &Request) -> &'static str {
         Request::Merge { .. } => "merge",
         Request::Rebase(_) => "rebase",
         Request::Integrate(_) => "bring the result into the parent",
-        Request::Undo { .. } => "take back the turn",
+        Request::Undo { .. } => "undo",
         Request::Redo(_) => "take back the undo",
         Request::Archive(_) => "archive the session",
         Request::Remove(_) => "remove the session",

@@ -88,6 +88,35 @@ fn a_commit_reverts_a_merge_that_others_have() {
 }
 
 #[test]
+fn the_changes_of_a_merge_are_found_in_a_rewritten_branch() {
+    type Rewrite = fn(&Case);
+    let rewrites: [(Rewrite, Way); 4] = [
+        (|case| drop(case.sandbox.git(&["commit", "--quiet", "--amend", "--message=amended"])), Way::Reverted),
+        (
+            |case| {
+                case.commit("later", "later\n");
+                case.sandbox.git(&["reset", "--quiet", "--soft", "HEAD~2"]);
+                case.sandbox.git(&["commit", "--quiet", "--message=both"]);
+            },
+            Way::Reverted,
+        ),
+        (|case| drop(case.sandbox.git(&["reset", "--quiet", "--hard", "HEAD~1"])), Way::Gone),
+        (
+            |case| {
+                case.sandbox.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+                case.commit("later", "later\n");
+            },
+            Way::Gone,
+        ),
+    ];
+    for (number, (rewrite, expected)) in rewrites.into_iter().enumerate() {
+        let case = Case::new();
+        assert_eq!(case.take_back(Style::Squash, rewrite), expected, "rewrite {number}");
+        assert_eq!((case.read("README"), case.porcelain()), ("hello\n".into(), String::new()), "rewrite {number}");
+    }
+}
+
+#[test]
 fn nothing_local_is_lost_when_a_merge_is_taken_back() {
     let case = Case::new();
     let before = case.sandbox.oid("main");
