@@ -100,8 +100,10 @@ impl Staged {
         let deleted = |changed: &&Changed| changed.unstaged == State::Deleted;
         let (gone, present): (Vec<_>, Vec<_>) = self.status.changed.iter().partition(deleted);
         // A path below a link that has taken the place of its directory: git would refuse to look at it again.
+        let is_below_link = |path: &PathBuf| path.ancestors().skip(1).any(|parent| tree.path.join(parent).is_symlink());
         let hidden = gone.iter().map(|changed| changed.path.clone());
-        let (hidden, gone): (Vec<_>, Vec<_>) = hidden.partition(|path| tree.path.join(path).symlink_metadata().is_ok());
+        let is_hidden = |path: &PathBuf| tree.path.join(path).symlink_metadata().is_ok() || is_below_link(path);
+        let (hidden, gone): (Vec<_>, Vec<_>) = hidden.partition(is_hidden);
         let present = present.into_iter().map(|changed| &changed.path).chain(&self.status.untracked);
         let present = present.chain(ignored).cloned();
         let (can, cannot): (Vec<_>, Vec<_>) = present.partition(|path| can_be_staged(&tree.path.join(path)));

@@ -79,7 +79,11 @@ fn a_hostile_model_changes_nothing_outside(agent: Agent) {
     ];
     let script =
         format!("touch loot; {}; echo tried > tried", tries.map(|way| format!("( {way} ) 2>/dev/null")).join("; "));
-    stage.model(agent).plays([shell(&script), answer("done")]);
+    // In a file, because a command that names such paths does not even start.
+    fs::write(stage.repo().join("hostile.sh"), script).unwrap();
+    stage.git(&["add", "hostile.sh"]);
+    stage.git(&["commit", "--quiet", "--message=hostile"]);
+    stage.model(agent).plays([shell("sh hostile.sh"), answer("done")]);
     let id = stage.begin(agent, "work");
     stage.rests(&id, "ready");
     let tree = stage.worktree(&id);

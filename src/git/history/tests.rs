@@ -436,6 +436,24 @@ fn a_directory_that_became_a_link_to_its_double() {
 }
 
 #[test]
+fn a_directory_that_became_a_link_to_another_place() {
+    for target in ["second", "nowhere", "README", "/etc"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("first/file", "1\n");
+        sandbox.write("second/other", "2\n");
+        sandbox.commit_all("directories");
+        let tree = sandbox.session(ID);
+        fs::remove_dir_all(tree.path.join("first")).unwrap();
+        symlink(target, tree.path.join("first")).unwrap();
+        let commit = take(&tree, 1);
+        assert_eq!(listing(&sandbox, commit), ["README", "first", "second/other"], "{target}");
+        assert_eq!(porcelain(&tree), "", "{target}");
+        reset(&tree, &tree.base).unwrap();
+        assert_eq!(fs::read(tree.path.join("first/file")).unwrap(), b"1\n", "{target}");
+    }
+}
+
+#[test]
 fn a_sparse_worktree_keeps_what_it_does_not_show() {
     let sandbox = Sandbox::new();
     sandbox.write("shown/a", "a\n");
