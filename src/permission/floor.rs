@@ -55,43 +55,49 @@ fn catastrophe_in(read: &ShellText, text: &str, cwd: Option<&str>) -> Option<Str
     if read.opaque.is_some() && is_fork_bomb(text) {
         return Some("it would start processes without end".to_owned());
     }
-    let mut directory = cwd.map(str::to_owned);
+    // Of an opaque text, each command may be there several times: what moves may start from the first directory again.
+    let (mut direct, mut chained) = (cwd.map(str::to_owned), cwd.map(str::to_owned));
     for command in read.commands.iter().chain(&read.possible_commands) {
-        let base = directory.as_deref();
-        let targets = command.redirects.iter().filter(|redirect| redirect.writes());
-        if let Some(target) = targets.map(|redirect| redirect.target.text.as_str()).find(|path| is_fatal(path, base)) {
-            return Some(format!("it would overwrite `{target}`"));
-        }
-        let fed = if command.is_fed { input_words(read) } else { Vec::new() };
-        let texts = command.texts();
-        let Some((program, arguments)) = texts.split_first() else { continue };
-        if let Some(place) = listed_place(read, command, base) {
-            return Some(format!("`{}` would delete `{place}`", command.program()));
-        }
-        let (mut names, is_known) = possible_names(command);
-        // What an operator makes of a value may be a part of it.
-        let is_made = program.starts_with("${^");
-        let is_part = |name: &&str| is_made && read.values.0.iter().any(|(_, value)| is_part_of(name, value));
-        names.extend(RIGHTS.split(' ').chain(ENDINGS.split(' ')).filter(is_part));
-        let found = std::iter::once(program).chain(&names).find_map(|program| {
-            let counts = match command.origin {
-                Origin::Written | Origin::Wrapped | Origin::Suspected | Origin::Fragment => {
-                    is_known || is_part(program)
-                }
-                // A mere argument may have the name of any program (`apt install sudo curl`), and nobody could allow it.
-                Origin::Possible | Origin::Quoted => false,
-            };
-            let judge = if counts { judge } else { destroys };
-            judge(program, arguments, &fed, base)
-        });
+        let is_chained = read.opaque.is_none() || direct != chained;
+        let bases = [Some(&direct).filter(|_| read.opaque.is_some()), Some(&chained).filter(|_| is_chained)];
+        let found = bases.into_iter().flatten().find_map(|base| command_catastrophe(read, command, base.as_deref()));
         if found.is_some() {
             return found;
         }
-        // Of an opaque text, each command may be there several times.
-        let from = if read.opaque.is_some() { cwd } else { base };
-        directory = moves(&texts).map(|to| joined(to, from).into_owned()).or(directory);
+        if let Some(to) = moves(&command.texts()) {
+            direct = Some(joined(to, cwd).into_owned());
+            chained = Some(joined(to, chained.as_deref()).into_owned());
+        }
     }
     None
+}
+
+/// Why a command that runs in `base` may never run.
+fn command_catastrophe(read: &ShellText, command: &SimpleCommand, base: Option<&str>) -> Option<String> {
+    let targets = command.redirects.iter().filter(|redirect| redirect.writes());
+    if let Some(target) = targets.map(|redirect| redirect.target.text.as_str()).find(|path| is_fatal(path, base)) {
+        return Some(format!("it would overwrite `{target}`"));
+    }
+    let fed = if command.is_fed { input_words(read) } else { Vec::new() };
+    let texts = command.texts();
+    let (program, arguments) = texts.split_first()?;
+    if let Some(place) = listed_place(read, command, base) {
+        return Some(format!("`{}` would delete `{place}`", command.program()));
+    }
+    let (mut names, is_known) = possible_names(command);
+    // What an operator makes of a value may be a part of it.
+    let is_made = program.starts_with("${^");
+    let is_part = |name: &&str| is_made && read.values.0.iter().any(|(_, value)| is_part_of(name, value));
+    names.extend(RIGHTS.split(' ').chain(ENDINGS.split(' ')).filter(is_part));
+    std::iter::once(program).chain(&names).find_map(|program| {
+        let counts = match command.origin {
+            Origin::Written | Origin::Wrapped | Origin::Suspected | Origin::Fragment => is_known || is_part(program),
+            // A mere argument may have the name of any program (`apt install sudo curl`), and nobody could allow it.
+            Origin::Possible | Origin::Quoted => false,
+        };
+        let judge = if counts { judge } else { destroys };
+        judge(program, arguments, &fed, base)
+    })
 }
 
 /// Why a person has to look at a command in every posture: it gives a disk to a program that may write to it, or removes
