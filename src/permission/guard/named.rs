@@ -20,8 +20,8 @@ const FILE_OPTIONS: &str = "-f -g --file --glob --iglob --include";
 /// Options of any program with a value that it leaves out.
 const EXCLUDING: &str = "--exclude --exclude-dir --ignore";
 
-/// Programs that read, copy or send the files that they are given, besides those that show them.
-const CARRIERS: &str = ". base64 cp curl docker dd ln mv rsync scp source tar zip";
+/// Programs that read, copy or send the files that they are given, besides those that show them, or go to a directory.
+const CARRIERS: &str = ". base64 cd cp curl docker dd ln mv pushd rsync scp source tar zip";
 
 /// The first secret that a text names, from each of the directories that it may run in.
 pub(in super::super) fn find_named_secret(text: &str, bases: &[PathBuf], places: &Places) -> Option<PathBuf> {
@@ -37,11 +37,23 @@ pub(in super::super) fn find_named_secret(text: &str, bases: &[PathBuf], places:
         let paths = bases.iter().map(|base| plain(&base.join(without_tilde(piece, &places.home))));
         paths.into_iter().find(|path| is_secret(path, Act::Read, places) || may_be_tree_secret(path, &places.tree))
     };
-    read.commands.iter().find_map(|command| match command.program() {
+    // The first of several moves may have led to the home directory.
+    let moves = || read.commands.iter().filter(|command| is_move(command));
+    let below_home = |piece: &str| {
+        let path = places.home.join(piece.trim_start_matches("../"));
+        Some(path).filter(|path| moves().count() > 1 && has_name(piece) && is_secret(path, Act::Read, places))
+    };
+    let secret_directory = || moves().flat_map(|command| named_words(command, is_fed)).find_map(below_home);
+    let named = read.commands.iter().find_map(|command| match command.program() {
         _ if command.origin == Origin::Fragment => None,
         "git" => git_secret(command, places),
         _ => named_words(command, is_fed).flat_map(pieces).find_map(secret),
-    })
+    });
+    named.or_else(secret_directory)
+}
+
+fn is_move(command: &SimpleCommand) -> bool {
+    matches!(command.program(), "cd" | "pushd")
 }
 
 /// The words of a command that may name files.
@@ -147,6 +159,11 @@ mod tests {
             "ls .env | xargs cat",
             "f=.env; cat $f",
             "cat \"$HOME/.ssh/id_rsa\"",
+            "cd ~/.ssh && cat id_rsa",
+            "cd $HOME/.aws; cat credentials",
+            "cd ~ && cd .ssh && cat id_rsa",
+            "cd; cd .ssh; cat id_rsa",
+            "cd ~/x && cd ../.ssh && cat id_rsa",
             "cat ~/.aws/credentials",
             "ssh-keygen -y -f /home/me/.ssh/id_rsa",
             "export $(cat .env)",
@@ -185,6 +202,8 @@ mod tests {
             "cat > README.md <<'EOF'\ncp .env.example .env\nEOF",
             "git commit -m \"$(cat <<'EOF'\nsource .env\nEOF\n)\"",
             "ls ~/.sshd",
+            "cd .ssh && cat config",
+            "cd ~/x && cd .. && make",
             "rsync -a --exclude .env . /tmp/x",
             "tar --exclude=.env -czf x.tgz src",
             "tree -a -I '.env|target'",
