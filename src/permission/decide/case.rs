@@ -78,6 +78,8 @@ pub(super) struct CommandLine {
     pub written: Vec<Item>,
     /// The files that git may take back to what they were, in the same way.
     pub restored: Vec<Item>,
+    /// The files whose content it shows or copies, in the same way.
+    pub shown_files: Vec<Item>,
     /// Is git with a flag that throws work away.
     pub destroys: bool,
     /// Is git with a subcommand or in a repository that may run another program.
@@ -121,8 +123,8 @@ impl CommandLine {
         let arguments = texts.get(1..).unwrap_or_default();
         let arguments = if command.program() == "git" { git_arguments(arguments) } else { arguments };
         let words = std::iter::once(&command.program()).chain(arguments).map(|word| (*word).to_owned()).collect();
-        let (written, restored) = (Vec::new(), Vec::new());
-        Self { others, line, words, patterns, written, restored, destroys, may_run_others, shows }
+        let (written, restored, shown_files) = (Vec::new(), Vec::new(), Vec::new());
+        Self { others, line, words, patterns, written, restored, shown_files, destroys, may_run_others, shows }
     }
 
     /// Whether it may be what the pattern of a rule that forbids means, by patterns of its own or in another order.
@@ -497,8 +499,9 @@ fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Pl
         };
         let written = targets.flat_map(|to| below(&to.target.text)).collect();
         let restored = flag::restored_files(command).into_iter().flat_map(below).collect();
+        let shown_files = guard::named::shown_files(command).flat_map(below).collect();
         let may_run_others = line.may_run_others || leaves && command.program() == "git";
-        CommandLine { may_run_others, shows, written, restored, ..line }
+        CommandLine { may_run_others, shows, written, restored, shown_files, ..line }
     });
     let (mut items, clarity): (Vec<_>, _) = match &shell.opaque {
         None if shell.commands.is_empty() => (Vec::new(), Clarity::Pointless),
@@ -558,6 +561,7 @@ fn arguments_of_git(text: &str, shell: &ShellText, places: &Places) -> Item {
         patterns: Vec::new(),
         written: Vec::new(),
         restored: Vec::new(),
+        shown_files: Vec::new(),
         destroys,
         may_run_others,
         shows,

@@ -51,7 +51,7 @@ impl<'a> Case<'a> {
     /// The first of some rules that takes any item of the call, and that item.
     pub(super) fn taking<'r>(&self, rules: &'r [Rule]) -> Option<(&'r Rule, &Item)> {
         let takes = |rule: &Rule, (at, item): (usize, &Item)| {
-            self.takes(rule, item) || self.keeps(rule, at, item) || self.overwrites(rule, item)
+            self.takes(rule, item) || self.keeps(rule, at, item) || self.reaches(rule, item)
         };
         rules.iter().find_map(|rule| {
             let mut items = self.items.iter().enumerate();
@@ -74,8 +74,8 @@ impl<'a> Case<'a> {
         sides.iter().any(|side| self.means(rule, item, *side, Sense::Takes) || self.is_below(pattern, item, *side))
     }
 
-    /// Whether a command writes a file by a redirection, or takes one back by git, that a rule about edits means.
-    fn overwrites(&self, rule: &Rule, item: &Item) -> bool {
+    /// Whether a command changes a file that a rule about edits means, or shows one that a rule keeps from being read.
+    fn reaches(&self, rule: &Rule, item: &Item) -> bool {
         let may_mean = |path: &Item, side: Side| {
             let (spot, pattern) = path.spot(side).zip(rule.path_pattern())?;
             may_become(spot.spelling(pattern), pattern).then_some(())
@@ -85,8 +85,10 @@ impl<'a> Case<'a> {
                 |side: &Side| self.means(rule, path, *side, Sense::Takes) || may_mean(path, *side).is_some();
             path.sides().iter().any(is_side_meant)
         };
-        let is_about = ["edit", "write"].iter().any(|tool| rule.is_about(tool));
-        is_about && item.commands().iter().flat_map(CommandLine::changed).any(is_meant)
+        let commands = item.commands();
+        let is_about_changes = ["edit", "write"].iter().any(|tool| rule.is_about(tool));
+        is_about_changes && commands.iter().flat_map(CommandLine::changed).any(is_meant)
+            || rule.kept_pattern().is_some() && commands.iter().flat_map(|command| &command.shown_files).any(is_meant)
     }
 
     /// Whether a rule or a map keeps a file from being read without a question.
@@ -244,7 +246,9 @@ impl<'a> Case<'a> {
             Some(text) => self.ruling(map, &Spelled::new(subject), &Item::Text(text)),
             None => self.ruling(map, &Spelled::new(subject), item),
         });
-        let by_reading = if self.is_read(at) { self.read_denial(map, item) } else { None };
+        let shown = Some(item).filter(|_| self.is_read(at)).into_iter();
+        let mut shown = shown.chain(item.commands().iter().flat_map(|command| &command.shown_files));
+        let by_reading = shown.find_map(|file| self.read_denial(map, file));
         let others = [by_subject, by_reading, self.changing_denial(map, at, item), self.same_denial(map, item)];
         others.into_iter().fold(by_tool, strictest).map(|rule| Opinion { rule, owner })
     }

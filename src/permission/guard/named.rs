@@ -20,8 +20,11 @@ const FILE_OPTIONS: &str = "-f -g --file --glob --iglob --include";
 /// Options of any program with a value that it leaves out.
 const EXCLUDING: &str = "--exclude --exclude-dir --ignore";
 
-/// Programs that read, copy or send the files that they are given, besides those that show them, or go to a directory.
-const CARRIERS: &str = ". base64 cd cp curl docker dd ln mv pushd rsync scp source tar zip";
+/// Programs that read, copy or send the files that they are given, besides those that show them.
+const COPYING: &str = ". base64 cp dd ln mv rsync scp source tar zip";
+
+/// Programs that go to a directory, or for which only some words are files.
+const CARRIERS: &str = "cd curl docker pushd";
 
 /// The first secret that a text names, from each of the directories that it may run in.
 pub(in super::super) fn find_named_secret(text: &str, bases: &[PathBuf], places: &Places) -> Option<PathBuf> {
@@ -52,6 +55,17 @@ pub(in super::super) fn find_named_secret(text: &str, bases: &[PathBuf], places:
     named.or_else(secret_directory)
 }
 
+/// The names of files whose content a command shows or copies, as far as its program is known for that.
+pub(in super::super) fn shown_files(command: &SimpleCommand) -> impl Iterator<Item = &str> {
+    let program = command.program();
+    let shows = match program {
+        "git" => shows_by_git(command),
+        _ => content::shows_files(command) || is_one_of(COPYING, program),
+    };
+    let words = Some(command).filter(|_| shows && command.origin != Origin::Fragment);
+    words.into_iter().flat_map(|command| named_words(command, command.is_fed)).flat_map(pieces)
+}
+
 fn is_move(command: &SimpleCommand) -> bool {
     matches!(command.program(), "cd" | "pushd")
 }
@@ -59,7 +73,8 @@ fn is_move(command: &SimpleCommand) -> bool {
 /// The words of a command that may name files.
 fn named_words(command: &SimpleCommand, is_fed: bool) -> impl Iterator<Item = &str> {
     let program = command.program();
-    let reads = || content::shows_files(command) || is_one_of(CARRIERS, program) || is_interpreter(program);
+    let carries = || is_one_of(COPYING, program) || is_one_of(CARRIERS, program);
+    let reads = || content::shows_files(command) || carries() || is_interpreter(program);
     // Of an opaque text, what looks like a command may be a text.
     let counts = (is_fed || !is_one_of(NAMING, program)) && (command.origin != Origin::Suspected || reads());
     let texts: Vec<_> = command.words.iter().skip(1).map(|word| word.text.as_str()).collect();
@@ -92,9 +107,13 @@ fn may_be_tree_secret(path: &Path, tree: &Path) -> bool {
 
 /// The secret that a call of git names which shows what is in files.
 fn git_secret(command: &SimpleCommand, places: &Places) -> Option<PathBuf> {
-    let verb = super::super::flag::subcommand(&command.texts()[1..])?.0;
-    let shows = content::shows_tracked(command) && (verb == "archive" || is_one_of(GIT_READS, verb));
-    words::find_secret(command, &places.tree).filter(|_| shows)
+    words::find_secret(command, &places.tree).filter(|_| shows_by_git(command))
+}
+
+/// Whether a call of git shows what is in files.
+fn shows_by_git(command: &SimpleCommand) -> bool {
+    let verb = super::super::flag::subcommand(&command.texts()[1..]).map_or("", |(verb, _)| verb);
+    content::shows_tracked(command) && (verb == "archive" || is_one_of(GIT_READS, verb))
 }
 
 /// A text without its here-documents, but for those that a program gets which may run them.

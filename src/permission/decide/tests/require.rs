@@ -1,4 +1,4 @@
-//! What the requirements say about decisions, by their numbers.
+//! What each layer of a decision promises.
 
 use super::*;
 use crate::permission::imported_mode;
@@ -179,6 +179,49 @@ fn no_tool_reads_a_secret_and_no_command_names_one() {
         world().posture(Posture::Unattended).check(&bash(text), Action::Allow, Layer::AcceptEdits);
     }
     world().posture(Posture::Unattended).check(&bash("echo .env >> .gitignore"), Action::Allow, Layer::AcceptEdits);
+}
+
+#[test]
+fn a_rule_that_keeps_a_file_from_being_read_counts_for_commands() {
+    let shown = [
+        "cat api/.env",
+        "cd api && head -n 3 a/.env",
+        "grep -n KEY api/.env",
+        "cp api/.env x",
+        "cat < api/.env",
+        "tail -f api/.env | grep KEY",
+        "git show HEAD:api/.env",
+        "x=$(cat api/.env)",
+        "cat api/.e*",
+    ];
+    let left = [
+        "git add api/.env",
+        "git status",
+        "rm api/.env",
+        "ls -la api/.env",
+        "test -f api/.env",
+        "node rotate.js api/.env.example",
+        "echo api/.env >> .gitignore",
+        "cat api/env",
+        "make",
+    ];
+    for posture in [Posture::Attended, Posture::Edits, Posture::Unattended] {
+        let rules = world().posture(posture).shared(&["Bash(cat *)"], &[], &["Read(**/.env)"]);
+        for text in shown {
+            rules.check(&bash(text), Action::Deny, Layer::DenyRule);
+        }
+        for text in left {
+            assert_ne!(rules.decide(&bash(text)).action, Action::Deny, "{text}");
+        }
+        let asking = world().posture(posture).shared(&["Bash(*)"], &["Read(**/.env)"], &[]);
+        asking.check(&bash("cat api/.env"), Action::Ask, Layer::HardAsk);
+        let map = world().posture(posture).map(r#"{"read":{"*.env":"deny","x.env":"allow"}}"#);
+        map.check(&bash("cat api/.env"), Action::Deny, Layer::DenyRule);
+        assert_ne!(map.decide(&bash("cat x.env")).action, Action::Deny);
+        // A rule about all files is about the tool.
+        let tool = world().posture(posture).shared(&[], &[], &["Read(**)"]).map(r#"{"read":"deny"}"#);
+        assert_ne!(tool.decide(&bash("cat a")).action, Action::Deny);
+    }
 }
 
 #[test]
@@ -695,7 +738,7 @@ fn a_search_in_the_files_of_a_pattern_only_looks_where_none_of_them_is_an_option
 }
 
 #[test]
-fn a_command_that_names_a_kept_file_does_not_count_as_looking() {
+fn a_command_that_shows_a_kept_file_is_denied() {
     let by_map = world().map(r#"{"read":{"*.env":"deny","*.env.example":"allow"}}"#);
     let by_rule = world().shared(&[], &[], &["Read(private/**)"]);
     let by_agent = world().agent(r#"{"read":{"*.env":"deny"}}"#);
@@ -709,10 +752,10 @@ fn a_command_that_names_a_kept_file_does_not_count_as_looking() {
         (&by_rule, "cat src/../private/x"),
         (&by_rule, "grep -r KEY private/deep"),
     ] {
-        for posture in [Posture::Attended, Posture::Edits] {
-            world.clone().posture(posture).check(&bash(text), Action::Ask, Layer::ToolClass);
+        let layer = if world.agent.is_some() { Layer::AgentVeto } else { Layer::DenyRule };
+        for posture in [Posture::Plan, Posture::Attended, Posture::Edits, Posture::Unattended] {
+            world.clone().posture(posture).check(&bash(text), Action::Deny, layer);
         }
-        world.clone().posture(Posture::Plan).check(&bash(text), Action::Deny, Layer::PlanGate);
     }
     for (world, text) in [
         (&by_map, "cat config/prod.env.example"),
@@ -761,7 +804,6 @@ fn a_pattern_for_a_program_that_reads_covers_no_secret_and_nothing_outside() {
         made.check(&shell(text, Leads::Elsewhere), Action::Allow, Layer::Rules);
     }
     let kept = granted.shared(&[], &[], &["Read(private/**)"]);
-    kept.check(&bash("cat private/x"), Action::Ask, Layer::ToolClass);
     for text in ["grep -r KEY .", "git diff", "git show HEAD"] {
         kept.check(&shell(text, Leads::Kept), Action::Ask, Layer::ToolClass);
     }
