@@ -1,9 +1,10 @@
 //! The terminal interface as a person meets it: in a terminal, by its keys.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Signal, kill_process};
 
@@ -174,6 +175,58 @@ fn a_clipboard_that_cannot_be_read_is_told() {
     face.shows("the clipboard of this machine cannot be read");
     face.shows("paste the path of an image file");
     leave(face);
+}
+
+/// An X server without a screen, and a program that offers an image in its clipboard.
+struct Clipboard {
+    server: Child,
+    owner: Child,
+    display: String,
+}
+
+impl Clipboard {
+    fn with_image(env: &TestEnv, image: &Path) -> Self {
+        let mut server = env.command("Xvfb", &env.repo());
+        let mut server = server.args(["-displayfd", "1", "-nolisten", "tcp"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut number = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut number).unwrap();
+        let display = format!(":{}", number.trim());
+        let mut owner = env.command("xclip", &env.repo());
+        owner.args(["-quiet", "-selection", "clipboard", "-target", "image/png", "-in"]).arg(image);
+        let owner = owner.env("DISPLAY", &display).spawn().unwrap();
+        Self { server, owner, display }
+    }
+}
+
+impl Drop for Clipboard {
+    fn drop(&mut self) {
+        for child in [&mut self.owner, &mut self.server] {
+            child.kill().ok();
+            child.wait().ok();
+        }
+    }
+}
+
+#[test]
+fn an_image_of_the_clipboard_goes_out_with_the_prompt() {
+    let mut env = world();
+    let image = env.path("dot.png");
+    let mut encoder = png::Encoder::new(fs::File::create(&image).unwrap(), 2, 2);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.write_header().unwrap().write_image_data(&[200; 16]).unwrap();
+    let clipboard = Clipboard::with_image(&env, &image);
+    env.set("DISPLAY", &clipboard.display);
+    let mut face = face(&env);
+    face.types("what is this ");
+    // The program that offers the image may still be starting.
+    face.insists("\x16", "[Image #1]");
+    face.types(ENTER);
+    face.shows("n  new task");
+    leave(face);
+    let id = env.json(&["list", "--json"])[0]["id"].as_str().unwrap().to_owned();
+    let prompt = env.events(&id).into_iter().find(|event| event["type"] == "prompt_queued").unwrap();
+    let images = prompt["images"].as_array().unwrap();
+    assert_eq!((images.len(), &images[0]["media_type"]), (1, &"image/png".into()), "{prompt}");
 }
 
 #[test]
