@@ -14,6 +14,9 @@ const MESSAGE_BYTES: usize = 4 * 1024;
 /// A sentence shorter than this says too little to stand for the rest of its line.
 const SENTENCE_CHARS: usize = 12;
 
+/// What ends a part of a sentence that can stand alone.
+const CLAUSE_ENDS: &[&str] = &[", ", "; ", ": ", " (", " - ", " – ", " — ", " so that ", " because ", " which "];
+
 /// Makes a title of the first line that says something; empty when none does.
 pub fn title_from(prompt: &str) -> String {
     let line = prompt.lines().map(plain_line).find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or_default();
@@ -72,12 +75,12 @@ pub fn commit_message(summary: Option<&Summary>, title: &str, turn: u32) -> Stri
     if line.is_empty() {
         let suffix = format!(" (turn {turn})");
         let title = title_or_session(title);
-        return message(&(cut(&title, SUBJECT_CHARS - suffix.len()) + &suffix), told);
+        return message(&(cut_subject(&title, SUBJECT_CHARS - suffix.len()) + &suffix), told);
     }
     match line.chars().count() <= SUBJECT_CHARS {
         true => message(&line, rest),
         // What the subject loses must not be lost to the history.
-        false => message(&cut(&line, SUBJECT_CHARS), told),
+        false => message(&whole_subject(first).or_else(|| shortened_subject(first)).unwrap_or(line), told),
     }
 }
 
@@ -105,14 +108,16 @@ pub fn merge_message(title: SessionTitle<'_>, whole: &str, turns: &[String]) -> 
     let (first, rest) = whole.trim().split_once('\n').unwrap_or((whole.trim(), ""));
     let told = if is_said(first) { rest } else { whole.trim() };
     if lines.len() < 2 {
-        return message(&subject, told);
+        let is_shortened = |line: &&String| line.starts_with(&subject) && line.trim_end_matches('.') != subject;
+        let turn = lines.first().filter(is_shortened).map_or("", String::as_str);
+        return message(&subject, if told.is_empty() { turn } else { told });
     }
     let told = if lines.contains(&plain_line(told)) { "" } else { told };
     let list: Vec<_> = lines.iter().map(|line| format!("- {line}")).collect();
     message(&subject, &format!("{told}\n\n{}", list.join("\n")))
 }
 
-/// A whole line that says what was done: of the title if somebody worded it, else of what the agent says, else of the prompt.
+/// A line that says what was done: of the title if somebody worded it, else of what the agent says, else of the prompt.
 fn merge_subject(title: SessionTitle<'_>, whole: &str, turns: &[String]) -> String {
     let (worded, prompted) = match title {
         SessionTitle::Worded(title) => (title, ""),
@@ -121,13 +126,35 @@ fn merge_subject(title: SessionTitle<'_>, whole: &str, turns: &[String]) -> Stri
     let whole = whole.lines().find(|line| !plain_line(line).is_empty()).unwrap_or_default();
     let first = turns.first().map_or("", String::as_str);
     // After several turns the prompt was about the first one, and the summary may be about the last one alone.
-    let said = if turns.len() > 1 { [prompted, whole, first] } else { [first, whole, prompted] };
-    let fitting = std::iter::once(worded).chain(said).find_map(whole_subject);
-    fitting.unwrap_or_else(|| {
-        let longest = [worded, prompted, whole, first].into_iter().find(|line| !plain_line(line).is_empty());
-        let line = title_or_session(longest.unwrap_or_default());
-        cut(&line, SUBJECT_CHARS).trim_end_matches('…').trim_end().to_owned()
-    })
+    let several = turns.len() > 1;
+    let said = if several { [whole, first] } else { [first, whole] };
+    let early = Some(prompted).filter(|_| several);
+    whole_subject(worded)
+        .or_else(|| shortened_subject(worded))
+        .or_else(|| early.into_iter().chain(said).find_map(whole_subject))
+        .or_else(|| said.into_iter().find_map(shortened_subject))
+        .or_else(|| whole_subject(prompted))
+        .or_else(|| shortened_subject(prompted))
+        .unwrap_or_else(|| title_or_session(""))
+}
+
+/// The first clauses of a line that is too long, as many as fit; else its first words.
+fn shortened_subject(line: &str) -> Option<String> {
+    let line = plain_line(line);
+    let line = line.trim_end_matches('…').trim_end();
+    if !line.chars().any(char::is_alphanumeric) {
+        return None;
+    }
+    let ends = CLAUSE_ENDS.iter().flat_map(|mark| line.match_indices(mark)).map(|(at, _)| &line[..at]);
+    let fits = |clause: &&str| (SENTENCE_CHARS..=SUBJECT_CHARS).contains(&clause.chars().count());
+    let clauses = ends.filter(fits).max_by_key(|clause| clause.len());
+    let shortened = clauses.map_or_else(|| cut_subject(line, SUBJECT_CHARS), str::to_owned);
+    Some(shortened.trim_end_matches([',', ';', ':', '-', ' ']).to_owned())
+}
+
+/// The beginning of a line that is too long, without a mark for what it loses.
+fn cut_subject(line: &str, chars: usize) -> String {
+    cut(line, chars).trim_end_matches('…').trim_end().to_owned()
 }
 
 /// A line as a subject, or its first sentence; none where both are too long or the line was cut off.
