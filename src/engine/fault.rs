@@ -345,7 +345,8 @@ impl Fault {
                 None => half_undone_hint(*id, *to),
             }),
             Fault::NothingToRedo { id } => Some(format!(
-                "`coppice undo {id} --to N` goes to the files of any turn; `coppice show {id}` lists them"
+                "`coppice undo {id} --to N` goes to the files of any turn; `coppice show {id}` lists them; a merge that was \
+                 undone comes again with `coppice merge {id}`"
             )),
             Fault::NotAChild { id } => Some(format!("`coppice merge {id}` brings it into its base branch")),
             Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),

@@ -29,7 +29,7 @@ pub use bring::{
 pub(super) use hook::is_scratch;
 pub use hook::{Hook, HookChanges, HookFileChange, HookResult, HookRun};
 pub(super) use recorded_move::recover_moves;
-pub use take_back::{MergedCommit, PlannedTakeBack, changed_files, plan_take_back};
+pub use take_back::{MergedCommit, PlannedTakeBack, Revert, changed_files, plan_take_back};
 
 /// What to merge, and how.
 #[derive(Debug, Clone, Copy)]

@@ -521,6 +521,9 @@ pub(super) fn refusal_hint(refusal: &Refusal, record: &Record, act: &str) -> Str
     let worktrees = Path::new(&record.body.worktree).parent();
     match refusal {
         Refusal::NoTarget => format!("the work is on the session's branch: `coppice show {id}`"),
+        Refusal::TargetMissing { branch } if act == "undo" => format!(
+            "there is nothing to take back while `{branch}` is gone; `git branch {branch} COMMIT` brings it back"
+        ),
         Refusal::TargetMissing { branch } => format!(
             "`git branch {branch} {}` makes it again as the session knows it; or check out the branch that you want the \
              work in, and run `git merge {}`",
@@ -538,7 +541,12 @@ pub(super) fn refusal_hint(refusal: &Refusal, record: &Record, act: &str) -> Str
             let words = ["git", "-C"].map(str::to_owned).into_iter().chain([shell_word(checkout)]);
             let words = words.chain(["stash", "push", "--all", "--"].map(str::to_owned));
             let command: Vec<_> = words.chain(files.iter().map(|path| shell_word(path))).collect();
-            format!("commit them, or run `{}`, then {act} again", command.join(" "))
+            let command = command.join(" ");
+            match act {
+                // Once they are committed, they may be in the way of the commit that reverts the merge.
+                "undo" => format!("run `{command}`, undo again, then `git stash pop`"),
+                _ => format!("commit them, or run `{command}`, then {act} again"),
+            }
         }
         Refusal::SubmodulesReplaced { .. } => format!("run `git submodule deinit PATH` there, then {act} again"),
         Refusal::Busy { operation, .. } => format!("finish or abort the {operation}, then {act} again"),

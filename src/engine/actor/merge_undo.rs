@@ -7,7 +7,7 @@ use tracing::warn;
 
 use crate::api::event::Payload;
 use crate::api::session::Changes;
-use crate::git::merge::{self, MergedCommit, PlannedTakeBack, Refusal};
+use crate::git::merge::{self, MergedCommit, PlannedTakeBack, Refusal, Revert};
 use crate::git::{Oid, Worktree, history};
 use crate::session::{Rest, Session};
 use crate::store::Durability;
@@ -28,8 +28,7 @@ const NAMED_FILES: usize = 50;
 
 /// A merge that is not in its branch any more.
 struct UndoneMerge {
-    /// The commit that reverts it.
-    reverted_by: Option<Oid>,
+    revert: Option<Revert>,
     /// The session's branch, if the base branch has it although the changes are gone.
     held_tip: Option<Oid>,
 }
@@ -73,15 +72,16 @@ impl Actor {
         };
         crash::point();
         let name = short(&last.target).to_owned();
-        let reverted_by = undone.reverted_by.map(|revert| revert.to_string());
-        if let Some(revert) = &reverted_by {
-            let message = format!(
-                "`{name}` has more commits since, or another branch, a tag or a remote has the merge {}: the commit {} reverts it",
-                abbreviate(&last.commit),
-                abbreviate(revert)
-            );
+        if let Some(Revert { commit, holder }) = &undone.revert {
+            let merge = abbreviate(&last.commit);
+            let reason = match holder {
+                Some(holder) => format!("`{holder}` has the merge {merge} too"),
+                None => format!("`{name}` has more commits since the merge {merge}"),
+            };
+            let message = format!("{reason}: the commit {} reverts it", abbreviate(&commit.to_string()));
             self.staged.push(Payload::Warning { message });
         }
+        let reverted_by = undone.revert.map(|revert| revert.commit.to_string());
         let body = &mut self.record.body;
         // What an undo of turns kept is measured from the merge.
         body.before_undo = None;
@@ -92,7 +92,11 @@ impl Actor {
                 body.changes = Changes::default();
                 let message = format!(
                     "`{name}` still has the session's commits in its history: another merge brings only what comes after \
-                     them; `git revert` of the reverting commit brings the rest"
+                     them{}",
+                    match &reverted_by {
+                        Some(revert) => format!("; `git revert {}` brings the rest", abbreviate(revert)),
+                        None => String::new(),
+                    }
                 );
                 self.staged.push(Payload::Warning { message });
             }
@@ -118,8 +122,8 @@ impl Actor {
         loop {
             let (place, asked, socket) = (tree.clone(), merged.clone(), ssh_agent.clone());
             let planned = blocking(move || merge::plan_take_back(&place, &asked, socket.as_deref())).await?;
-            let (planned, reverted_by) = match planned {
-                PlannedTakeBack::Ready { planned, reverted_by } => (planned, reverted_by),
+            let (planned, revert) = match planned {
+                PlannedTakeBack::Ready { planned, revert } => (planned, revert),
                 PlannedTakeBack::Gone => return self.undone_merge(&tree, target, None).await,
                 PlannedTakeBack::Conflict { files } => {
                     let files: Vec<_> = files.iter().map(|path| format!("`{}`", path.display())).collect();
@@ -138,26 +142,21 @@ impl Actor {
             let shown = blocking(move || Ok(merge::session_worktrees(&place, &asked))).await?;
             let (place, quiet) = (tree.clone(), shown.clone());
             match in_quiet_trees(&shown, move || merge::move_branch(&place, &planned, &quiet)).await? {
-                Ok(_) => return self.undone_merge(&tree, target, reverted_by).await,
+                Ok(_) => return self.undone_merge(&tree, target, revert).await,
                 Err(Refusal::TargetMoved { .. }) if left > 0 => left -= 1,
                 Err(refusal) => return Err(self.refuse_merge_undo(last, &refusal)),
             }
         }
     }
 
-    async fn undone_merge(
-        &self,
-        tree: &Worktree,
-        target: &str,
-        reverted_by: Option<Oid>,
-    ) -> Result<UndoneMerge, Fault> {
+    async fn undone_merge(&self, tree: &Worktree, target: &str, revert: Option<Revert>) -> Result<UndoneMerge, Fault> {
         let (place, target) = (tree.clone(), target.to_owned());
         let find = move || {
             let tips = (place.repo.find_ref(&target)?, place.repo.find_ref(&place.branch_ref())?);
             let (Some(base), Some(own)) = tips else { return Ok(None) };
             Ok(history::holds(&place.repo, &base, &own)?.then_some(own))
         };
-        Ok(UndoneMerge { reverted_by, held_tip: blocking(find).await? })
+        Ok(UndoneMerge { revert, held_tip: blocking(find).await? })
     }
 
     fn refuse_merge_undo(&self, last: &MadeMerge, refusal: &Refusal) -> Fault {

@@ -2,7 +2,7 @@
 
 use crate::api::event::Payload;
 use crate::git::{Worktree, history};
-use crate::session::Standing;
+use crate::session::{Rest, Session, Standing};
 
 use super::super::clock;
 use super::super::fault::Fault;
@@ -15,10 +15,11 @@ impl Actor {
     /// Takes the last undo back, unless the session has gone on since. What is there now is kept, so that this can be taken
     /// back as well.
     pub(super) async fn redo(&mut self) -> Result<(), Fault> {
-        if !self.can_undo() {
-            return Err(self.wrong_state("be undone"));
-        }
         let nothing = Fault::NothingToRedo { id: self.id };
+        if !self.can_undo() {
+            let is_merged = self.state == Session::Resting(Rest::Merged);
+            return Err(if is_merged { nothing } else { self.wrong_state("be undone") });
+        }
         let Some(before) = self.record.body.before_undo.clone() else { return Err(nothing) };
         let tree = self.tree().await?;
         let (repo, name) = (tree.repo.clone(), before.saved.clone());

@@ -27,8 +27,8 @@ pub struct MergedCommit {
 pub enum PlannedTakeBack {
     Ready {
         planned: BranchMove,
-        /// The commit that takes the changes back; none if the branch goes back to where it was.
-        reverted_by: Option<Oid>,
+        /// None if the branch goes back to where it was.
+        revert: Option<Revert>,
     },
     /// The branch does not have the changes any more.
     Gone,
@@ -37,6 +37,14 @@ pub enum PlannedTakeBack {
         files: Vec<PathBuf>,
     },
     Refused(Refusal),
+}
+
+/// The commit that takes the changes of a merge back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revert {
+    pub commit: Oid,
+    /// Another ref that has the merge; none if the branch has more commits since.
+    pub holder: Option<String>,
 }
 
 /// Plans the move of the branch, and makes the commit that it needs.
@@ -54,7 +62,9 @@ pub fn plan_take_back(
     if repo.find_commit(commit.raw()).is_err() {
         return Ok(PlannedTakeBack::Gone);
     }
-    let (new, reverted_by) = if tip == *commit && !is_held_elsewhere(&repo, &[target, &tree.branch_ref()], tip)? {
+    let is_tip = tip == *commit;
+    let holder = if is_tip { other_holder(&repo, &[target, &tree.branch_ref()], tip)? } else { None };
+    let (new, revert) = if is_tip && holder.is_none() {
         (*before, None)
     } else {
         // A branch that was rewritten may have the changes in another commit.
@@ -68,13 +78,13 @@ pub fn plan_take_back(
         let message = revert_message(&repo, *commit)?;
         let committer = Committer::user(&tree.repo, ssh_agent)?;
         let revert = replay::commit(&tree.repo, content, &[tip], &message, &committer)?;
-        (revert, Some(revert))
+        (revert, Some(Revert { commit: revert, holder }))
     };
     if let Some(refusal) = users_refusal(tree, &repo, (target, tip), tree_of(&repo, new)?)? {
         return Ok(PlannedTakeBack::Refused(refusal));
     }
     let why = format!("coppice: undo the merge {}", commit.short());
-    Ok(PlannedTakeBack::Ready { planned: BranchMove { target: target.clone(), old: tip, new, why }, reverted_by })
+    Ok(PlannedTakeBack::Ready { planned: BranchMove { target: target.clone(), old: tip, new, why }, revert })
 }
 
 /// The files that a merge changed.
@@ -83,8 +93,8 @@ pub fn changed_files(tree: &Worktree, before: Oid, commit: Oid) -> Result<Vec<Pa
     Ok(differences.into_iter().map(|difference| difference.path).collect())
 }
 
-/// Whether a tag, a branch of a remote, or a branch other than `own` has the commit.
-fn is_held_elsewhere(repo: &Repository, own: &[&str], commit: Oid) -> Result<bool, GitError> {
+/// A tag, a branch of a remote, or a branch other than `own` that has the commit.
+fn other_holder(repo: &Repository, own: &[&str], commit: Oid) -> Result<Option<String>, GitError> {
     let names = || repo.references()?.names().map(|name| name.map(str::to_owned)).collect::<Result<Vec<_>, _>>();
     let names = names().map_err(GitError::library("list the branches"))?;
     let is_others = |name: &&String| {
@@ -97,10 +107,10 @@ fn is_held_elsewhere(repo: &Repository, own: &[&str], commit: Oid) -> Result<boo
         if let Ok(held) = held
             && is_in(repo, commit, held.id().into())?
         {
-            return Ok(true);
+            return Ok(Some(name.clone()));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// As `git revert` words it.

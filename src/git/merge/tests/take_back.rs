@@ -22,15 +22,15 @@ impl Case {
     }
 
     fn take_back_again(&self, merge: &MergedCommit) -> Way {
-        let (planned, reverted_by) = match plan_take_back(&self.tree, merge, None).unwrap() {
-            PlannedTakeBack::Ready { planned, reverted_by } => (planned, reverted_by),
+        let (planned, revert) = match plan_take_back(&self.tree, merge, None).unwrap() {
+            PlannedTakeBack::Ready { planned, revert } => (planned, revert),
             PlannedTakeBack::Gone => return Way::Gone,
             PlannedTakeBack::Conflict { files } => return Way::Conflict(files),
             PlannedTakeBack::Refused(refusal) => return Way::Refused(refusal),
         };
         let quiet = session_worktrees(&self.tree, &planned);
         match move_branch(&self.tree, &planned, &quiet).unwrap() {
-            Ok(_) if reverted_by.is_some() => Way::Reverted,
+            Ok(_) if revert.is_some() => Way::Reverted,
             Ok(_) => Way::MovedBack,
             Err(refusal) => Way::Refused(refusal),
         }
