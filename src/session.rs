@@ -328,7 +328,7 @@ impl Status {
             Status::Integrating => &["wait", "stop"],
             Status::Conflict => &["send", "diff", "merge", "undo", "archive", "rm"],
             Status::Merged => &["diff", "send", "undo", "rm"],
-            Status::Archived => &["resume", "diff", "send", "rm"],
+            Status::Archived => &["restore", "diff", "send", "rm"],
         }
     }
 }

@@ -36,4 +36,5 @@ mod welcome;
 mod world;
 
 pub(crate) use review::digests as patch_digests;
+pub(crate) use shell::edit_text;
 pub use shell::{TuiError, run};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::ask;
-use super::line::{Line, Tone};
+use super::line::{Line, Tone, one_line};
 use super::show::question_lines;
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
@@ -65,7 +65,10 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     match args.format.choice() {
         Format::Json => context.output.json(&after)?,
         Format::Human if left > 0 => {
-            context.output.say(&Line::toned(Tone::Warn, format!("{} still open", count(left, "question"))))?;
+            context.output.lines(&recorded_lines(&open, &after.questions))?;
+            context.output.say(&Line::toned(Tone::Warn, format!("{} still open:", count(left, "question"))))?;
+            let still_open = after.questions.iter().filter(|question| question.answer.is_none()).cloned();
+            context.output.lines(&question_lines(&still_open.collect::<Vec<_>>()))?;
         }
         Format::Human => {
             context.output.say(&Line::new().strong(&after.id).plain(" ").then(status::word(after.status)))?;
@@ -77,6 +80,18 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         }
     }
     Ok(if left > 0 { Exit::WaitsForAnswer } else { Exit::Done })
+}
+
+/// What was recorded for each question that was open, and whether it is one of the options.
+fn recorded_lines(open: &[&Question], after: &[Question]) -> Vec<Line> {
+    let recorded = after.iter().filter(|question| open.iter().any(|known| known.text == question.text));
+    let line = |question: &Question| {
+        let answer = question.answer.as_deref()?;
+        let is_own = !question.options.is_empty() && !question.options.iter().any(|option| option == answer);
+        let line = Line::new().dim(format!("{}  ", one_line(&question.text))).strong(one_line(answer));
+        Some(if is_own { line.dim("  (your own words, none of the options)") } else { line })
+    };
+    recorded.filter_map(line).collect()
 }
 
 /// The plan of the session's family that was saved last, by its id, and where it is in the work tree.

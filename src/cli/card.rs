@@ -38,17 +38,14 @@ pub(super) fn lines(approval: &Approval, length: Length, now: i64) -> Vec<Line> 
     lines
 }
 
-/// What to type about a request; `request` where the session has several.
-pub(super) fn commands(session: &str, request: Option<&str>, approval: &Approval) -> Line {
+/// What to type about a request, a command on each line; `request` where the session has several.
+pub(super) fn commands(session: &str, request: Option<&str>, approval: &Approval) -> Vec<Line> {
     let target = request.map_or_else(|| session.to_owned(), |request| format!("{session} {request}"));
-    let (allow, deny) = match approval.saves.is_empty() {
-        true => ("", ""),
-        false => (" [--session|--always]", " [--never]"),
-    };
-    Line::toned(
-        Tone::Accent,
-        format!("coppice approve {target}{allow}   or   coppice deny {target} [--message '…']{deny}"),
-    )
+    let approve = Line::toned(Tone::Accent, format!("coppice approve {target}"));
+    let deny = Line::toned(Tone::Accent, format!("coppice deny {target}"));
+    let options = "approve takes --session and --always, deny takes --message and --never";
+    let options = (!approval.saves.is_empty()).then(|| Line::new().dim(options));
+    [approve, deny].into_iter().chain(options).collect()
 }
 
 fn preview(approval: &Approval, length: Length) -> Vec<Line> {
@@ -97,10 +94,8 @@ mod tests {
         ");
         let row = lines(&push, Length::Short, NOW).into_iter().find(|line| line.text().contains('⚠')).unwrap();
         assert_eq!(row.spans().nth(1), Some((Tone::Bad, "⚠ DESTRUCTIVE FLAG(S): --force")));
-        assert_eq!(
-            commands("abcd2345", None, &push).text(),
-            "coppice approve abcd2345   or   coppice deny abcd2345 [--message '…']"
-        );
+        let pasted: Vec<_> = commands("abcd2345", None, &push).iter().map(Line::text).collect();
+        assert_eq!(pasted, ["coppice approve abcd2345", "coppice deny abcd2345"]);
     }
 
     #[test]
@@ -113,10 +108,9 @@ mod tests {
           why: nothing decides about it  (tool class: Bash(git *) in permissions.json)
           always saves: Bash(git fetch *)
         ");
-        assert_eq!(
-            commands("abcd2345", Some("r1"), &fetch).text(),
-            "coppice approve abcd2345 r1 [--session|--always]   or   coppice deny abcd2345 r1 [--message '…'] [--never]"
-        );
+        let pasted: Vec<_> = commands("abcd2345", Some("r1"), &fetch).iter().map(Line::text).collect();
+        let options = "approve takes --session and --always, deny takes --message and --never";
+        assert_eq!(pasted, ["coppice approve abcd2345 r1", "coppice deny abcd2345 r1", options]);
     }
 
     #[test]

@@ -267,7 +267,7 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
             let card = |approval: &Approval| {
                 let request = (!is_only).then_some(approval.id.as_str());
                 let mut lines = card::lines(approval, Length::Short, now);
-                lines.push(card::commands(id, request, approval));
+                lines.extend(card::commands(id, request, approval));
                 lines
             };
             session.approvals.iter().flat_map(card).collect()

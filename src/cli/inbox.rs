@@ -1,4 +1,4 @@
-//! `coppice inbox`: everything that waits for a person, with the exact command that deals with it.
+//! `coppice inbox`: everything that waits for a person, with the exact commands that deal with it.
 
 use super::age::age;
 use super::card::{self, Length};
@@ -6,7 +6,7 @@ use super::line::{Line, Tone, one_line};
 use super::list::repository;
 use super::show::question_lines;
 use super::{Context, Exit, Failure, Format};
-use crate::api::session::{InboxItem, Wants};
+use crate::api::session::{InboxItem, Status, Wants};
 
 /// Shows everything that waits for you, over all sessions and repositories, oldest first.
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,9 @@ fn lines(items: &[InboxItem], now: i64) -> Vec<Line> {
 /// One entry: what it is, what is wanted, what to type.
 fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
     let id = &item.session;
-    let next = |commands: String| Line::toned(Tone::Accent, commands);
+    let next = |commands: &[&str]| -> Vec<Line> {
+        commands.iter().map(|command| Line::toned(Tone::Accent, format!("coppice {command}"))).collect()
+    };
     let (word, tone, body, commands) = match &item.wants {
         Wants::Approval { approval } => (
             "approval",
@@ -47,31 +49,23 @@ fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
             card::commands(id, Some(&approval.id), approval),
         ),
         Wants::Answer { questions } => {
-            let open = questions.iter().filter(|question| question.answer.is_none());
-            let example: Vec<_> = open.map(|question| if question.options.is_empty() { "'…'" } else { "1" }).collect();
-            (
-                "question",
-                Tone::Warn,
-                question_lines(questions),
-                next(format!("coppice answer {id} {}", example.join(" "))),
-            )
+            ("question", Tone::Warn, question_lines(questions), next(&[&format!("answer {id}")]))
         }
         Wants::Resolution { files } => (
             "conflict",
             Tone::Bad,
             files.iter().map(|file| Line::new().plain(one_line(file))).collect(),
-            next(match &item.parent {
-                Some(_) => format!("coppice send {id} '…'   then   coppice integrate {id}"),
-                None => format!(
-                    "coppice send {id} 'resolve the conflict'   or   coppice shell {id},   then   coppice merge {id}"
-                ),
-            }),
+            next(&[
+                &format!("send {id} 'resolve the conflict'"),
+                &format!("shell {id}"),
+                &format!("{} {id}", if item.parent.is_some() { "integrate" } else { "merge" }),
+            ]),
         ),
         Wants::Attention { error } => (
-            "stopped",
+            Status::Failed.as_str(),
             Tone::Bad,
             vec![Line::new().plain(format!("{}: {}", error.kind, one_line(&error.message)))],
-            next(format!("coppice resume {id}   or   coppice show {id}")),
+            next(&[&format!("resume {id}"), &format!("show {id}")]),
         ),
     };
     let head = Line::new()
@@ -81,7 +75,7 @@ fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
         .dim(format!("  {}  {}  ", age(now, item.since), one_line(repository(&item.project))))
         .plain(title(item));
     let indent = |line| Line::new().plain("    ").then(line);
-    std::iter::once(head).chain(body.into_iter().map(indent)).chain([indent(commands)]).collect()
+    std::iter::once(head).chain(body.into_iter().chain(commands).map(indent)).collect()
 }
 
 /// A child says whose it is: its own title is hardly more than its agent.
@@ -122,23 +116,27 @@ mod tests {
             r1  Bash(cargo test)  (12s ago)
               | cargo test
               | --quiet
-            coppice approve abcd2345 r1   or   coppice deny abcd2345 r1 [--message '…']
+            coppice approve abcd2345 r1
+            coppice deny abcd2345 r1
 
         abcd2345  question  1m  app  Fix the parser
             1. Which database?
                1) sqlite
                2) postgres
             2. Which port?
-            coppice answer abcd2345 1 '…'
+            coppice answer abcd2345
 
         abcd2345  conflict  1m  app  Fix the parser
             a.rs
             b.rs
-            coppice send abcd2345 'resolve the conflict'   or   coppice shell abcd2345,   then   coppice merge abcd2345
+            coppice send abcd2345 'resolve the conflict'
+            coppice shell abcd2345
+            coppice merge abcd2345
 
-        abcd2345  stopped  1m  app  Fix the parser
+        abcd2345  failed  1m  app  Fix the parser
             crashed: the backend exited before it answered
-            coppice resume abcd2345   or   coppice show abcd2345
+            coppice resume abcd2345
+            coppice show abcd2345
         ");
     }
 
@@ -157,7 +155,7 @@ mod tests {
         insta::assert_snapshot!(text, @r"
         efgh3456  question  1m  app  [subagent:explore] find the parser, child of abcd2345
             1. Which port?
-            coppice answer efgh3456 '…'
+            coppice answer efgh3456
         ");
     }
 }

@@ -1,4 +1,5 @@
-//! The PROMPT argument: one argument, or stdin when it is `-`. Whatever is wrong with it is said before anything is created.
+//! The PROMPT argument: one argument, stdin when it is `-`, or what is written in the editor when there is none. Whatever is
+//! wrong with it is said before anything is created.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read};
@@ -11,16 +12,16 @@ const LIMIT: usize = 10_000_000;
 /// The prompt of `new`, `run` and `send`.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct PromptArg {
-    /// What the agent is asked to do, as one argument; `-` reads it from stdin.
-    #[arg(value_name = "PROMPT|-", required = true, num_args = 1..)]
+    /// What the agent is asked to do, as one argument; `-` reads it from stdin. Without one your editor opens.
+    #[arg(value_name = "PROMPT|-", num_args = 1..)]
     prompt: Vec<OsString>,
 }
 
 /// What a session begins with, for `new` and `run`: a prompt, a plan that was left for later, or both.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct TaskArg {
-    /// What the agent is asked to do, as one argument; `-` reads it from stdin.
-    #[arg(value_name = "PROMPT|-", required_unless_present = "plan_resume", num_args = 1..)]
+    /// What the agent is asked to do, as one argument; `-` reads it from stdin. Without one your editor opens.
+    #[arg(value_name = "PROMPT|-", num_args = 1..)]
     prompt: Vec<OsString>,
     /// Carry out a plan that was left for later, then what PROMPT says; `coppice plan list` shows what waits.
     #[arg(long, value_name = "PLAN")]
@@ -102,6 +103,9 @@ impl Task {
 }
 
 fn read(words: Vec<OsString>) -> Result<String, Failure> {
+    if words.is_empty() {
+        return check(write_in_editor()?.into_bytes(), "the editor");
+    }
     let argument = single(words)?;
     match argument.as_encoded_bytes() {
         b"-" => check(read_stdin()?, "stdin"),
@@ -120,6 +124,14 @@ fn single(words: Vec<OsString>) -> Result<OsString, Failure> {
                 .hint("put the prompt into quotes, or send it through stdin with `-`"))
         }
     }
+}
+
+fn write_in_editor() -> Result<String, Failure> {
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err(Failure::usage("there is no PROMPT, and no terminal for your editor")
+            .hint("say what the agent shall do, for example \"fix the failing test\", or pipe it in with `-`"));
+    }
+    crate::tui::edit_text("").map_err(|error| Failure::because("no prompt came from the editor", &error))
 }
 
 fn read_stdin() -> Result<Vec<u8>, Failure> {

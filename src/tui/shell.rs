@@ -31,6 +31,8 @@ mod stream;
 mod terminal;
 mod visit;
 
+pub(crate) use outside::edit_text;
+
 use daemon::{Desk, Reading};
 use errand::Errand;
 use keep::Keep;

@@ -135,7 +135,9 @@ fn a_consent_for_the_session_ends_with_it() {
     assert!(card.contains("always saves: Bash(touch *)\n"), "{card}");
     let inbox = env.coppice(&["inbox"]).stdout();
     assert!(
-        inbox.contains(&format!("coppice approve {id} 1 [--session|--always]   or   coppice deny {id} 1 ")),
+        inbox.contains(&format!(
+            "coppice approve {id} 1\n    coppice deny {id} 1\n    approve takes --session and --always"
+        )),
         "{inbox}"
     );
     let said = env.coppice(&["approve", &id, "--session"]);

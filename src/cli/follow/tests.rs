@@ -126,7 +126,8 @@ fn an_end_says_what_to_type() {
     r1  Bash(cargo test)  (12s ago)
       | cargo test
       | --quiet
-    coppice approve abcd2345   or   coppice deny abcd2345 [--message '…']
+    coppice approve abcd2345
+    coppice deny abcd2345
     ");
     let mut parent = Session { status: Status::Running, ..sample::approval() };
     (parent.approvals[0].id, parent.approvals[0].agent) = ("efgh3456/1".into(), Some("explore".into()));
@@ -134,7 +135,8 @@ fn an_end_says_what_to_type() {
     efgh3456/1  Bash(cargo test)  (explore, 12s ago)
       | cargo test
       | --quiet
-    coppice approve abcd2345   or   coppice deny abcd2345 [--message '…']
+    coppice approve abcd2345
+    coppice deny abcd2345
     ");
     insta::assert_snapshot!(text(sample::failed()), @r"
     failed: the backend exited before it answered

@@ -63,7 +63,7 @@ fn place(editor: &str, path: &str, line: Option<u32>) -> Vec<String> {
 }
 
 /// A text as the person leaves it in the editor.
-pub(super) fn edit_text(text: &str) -> io::Result<String> {
+pub(crate) fn edit_text(text: &str) -> io::Result<String> {
     let mut file = tempfile::Builder::new().prefix("coppice-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
     let path = file.into_temp_path();
