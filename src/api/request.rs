@@ -237,9 +237,13 @@ pub struct DiffQuery {
 #[serde(deny_unknown_fields)]
 pub struct Undo {
     /// The last turn to keep; 0 is the base. Absent: everything but the last turn that changed something, or the merge of
-    /// the base branch into the worktree if that came after it. Of a merged session, the merge is taken back.
+    /// the base branch into the worktree if that came after it.
     #[serde(default)]
     pub to: Option<u32>,
+    /// Takes this merge out of its branch instead: the commit of `undoable_merge`, as the session shows it. `to` is ignored
+    /// then, and any other commit is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<String>,
     /// Takes the last undo back instead; `to` is ignored then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redo: bool,

@@ -93,6 +93,9 @@ pub struct UndoableMerge {
     pub target: String,
     /// The first fifty of the files that it changed.
     pub files: Vec<String>,
+    /// How many files it changed.
+    #[serde(default)]
+    pub file_count: u32,
 }
 
 impl Session {

@@ -111,7 +111,11 @@ pub(super) enum Fault {
     #[error("the undo of session `{id}` to turn {to} had not finished, and has now")]
     UndoCompleted { id: SessionId, to: u32 },
     #[error("session `{id}` has nothing to undo")]
-    NothingToUndo { id: SessionId },
+    NothingToUndo {
+        id: SessionId,
+        /// Its last merge, if that can be taken back.
+        merge: Option<String>,
+    },
     #[error("session `{id}` has no undo to take back")]
     NothingToRedo { id: SessionId },
     #[error("the undo of session `{id}` to turn {to} did not finish")]
@@ -344,6 +348,9 @@ impl Fault {
                 Some(way_out) => format!("{way_out}; {}", half_undone_hint(*id, *to)),
                 None => half_undone_hint(*id, *to),
             }),
+            Fault::NothingToUndo { id, merge } => {
+                merge.as_ref().map(|_| format!("`coppice undo {id} --merge` takes its last merge back"))
+            }
             Fault::NothingToRedo { id } => Some(format!(
                 "`coppice undo {id} --to N` goes to the files of any turn; `coppice show {id}` lists them; a merge that was \
                  undone comes again with `coppice merge {id}`"
@@ -428,7 +435,6 @@ impl Fault {
             | Fault::TooManyAnswers { .. }
             | Fault::NoHandoff { .. }
             | Fault::BadDecision { .. }
-            | Fault::NothingToUndo { .. }
             | Fault::NothingToMerge { .. }
             | Fault::NotADirectory { .. }
             | Fault::NotMoved { .. }

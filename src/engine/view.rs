@@ -86,7 +86,9 @@ pub(super) fn session(shared: &Shared, record: &Record) -> Session {
 fn undoable_merge(record: &Record) -> Option<UndoableMerge> {
     let last = record.body.undoable_merge()?;
     let target = last.target.strip_prefix("refs/heads/").unwrap_or(&last.target).to_owned();
-    Some(UndoableMerge { commit: last.commit.clone(), target, files: last.files.clone() })
+    let named = u32::try_from(last.files.len()).unwrap_or(u32::MAX);
+    let file_count = last.file_count.max(named);
+    Some(UndoableMerge { commit: last.commit.clone(), target, files: last.files.clone(), file_count })
 }
 
 /// What can be done with a session in its state.

@@ -67,6 +67,7 @@ enum About {
     /// The merge of a session out of its base branch again.
     UndoMerge {
         session: String,
+        commit: String,
     },
     Rebase {
         session: String,
@@ -128,7 +129,10 @@ pub(crate) fn merge(model: &mut Model) -> Vec<Request> {
 
 pub(crate) fn undo(model: &mut Model) -> Vec<Request> {
     match model.current() {
-        Some(session) if session.undoable_merge.is_some() => ask(model, |session| About::UndoMerge { session }),
+        Some(Session { undoable_merge: Some(merge), .. }) => {
+            let commit = merge.commit.clone();
+            ask(model, |session| About::UndoMerge { session, commit })
+        }
         Some(session) if session.turns == 0 => notice::say(model, "there is no turn to take back".to_owned()),
         Some(current) => {
             let to = choices(current).into_iter().find(Option::is_none).unwrap_or(Some(1));
@@ -408,8 +412,8 @@ fn agreed(model: &mut Model) -> Vec<Request> {
             vec![Request::Merge { session, style, hooks: MergeHooks::AcceptOnly(changes.id), unseen }]
         }
         About::UnseenChanges { session, .. } => review::open_whole(model, session),
-        About::Undo { session, to } => vec![Request::Undo { session, to }],
-        About::UndoMerge { session } => vec![Request::Undo { session, to: None }],
+        About::Undo { session, to } => vec![Request::Undo { session, to, merge: None }],
+        About::UndoMerge { session, commit } => vec![Request::Undo { session, to: None, merge: Some(commit) }],
         About::Rebase { session } => vec![Request::Rebase(session)],
         About::Integrate { session } => vec![Request::Integrate(session)],
         About::Remove { session } => vec![Request::Remove(session)],

@@ -104,6 +104,8 @@ pub(crate) enum Request {
     Undo {
         session: String,
         to: Option<u32>,
+        /// The merge that is taken back instead, by its commit.
+        merge: Option<String>,
     },
     /// Takes the last undo back.
     Redo(String),

@@ -21,7 +21,10 @@ fn a_merge_is_undone_and_made_again() {
     let id = merged(&env);
     let session = env.session(&id);
     let commit = env.git(&["rev-parse", "main"]);
-    assert_eq!(session["undoable_merge"], json!({"commit": commit, "target": "main", "files": ["one.txt"]}));
+    assert_eq!(
+        session["undoable_merge"],
+        json!({"commit": commit, "target": "main", "files": ["one.txt"], "file_count": 1})
+    );
     assert!(session["next"].as_array().unwrap().contains(&json!("undo")), "{session}");
 
     let undone = env.coppice(&["undo", &id]).transcript();
@@ -59,7 +62,7 @@ fn a_merge_that_is_not_the_last_commit_is_reverted() {
     -- stderr
     error: the merge `[MERGE]` into `main` cannot be undone: local changes in `[ROOT]/repo` would be overwritten: `one.txt`
 
-    hint: commit them, or run `git -C [ROOT]/repo stash push --all -- one.txt`, then undo again
+    hint: run `git -C [ROOT]/repo stash push --all -- one.txt`, undo again, then `git stash pop`
     ");
     assert_eq!((env.status(&id), env.read("one.txt")), ("merged".into(), "mine\n".into()));
     assert!(!env.worktree(&id).exists());
@@ -73,7 +76,7 @@ fn a_merge_that_is_not_the_last_commit_is_reverted() {
     [ID1]: `main` is without the merge [MERGE] again; to merge: +1 -0
       one.txt
     `coppice merge [ID1]` merges it again
-    warning: `main` has more commits since, or another branch, a tag or a remote has the merge [MERGE]: the commit [REVERT] reverts it
+    warning: `main` has more commits since the merge [MERGE]: the commit [REVERT] reverts it
     ");
     assert_eq!(env.git(&["show", "--format=", "--name-status", "main"]), "D\tone.txt");
     assert!(env.repo().join("later.txt").exists());
@@ -94,13 +97,36 @@ fn all_merges_of_a_session_can_be_undone_one_after_the_other() {
     // An archive in between changes nothing about it.
     env.coppice(&["archive", &id]).succeeds();
     env.coppice(&["restore", &id]).succeeds();
-    env.coppice(&["undo", &id]).succeeds();
+    env.coppice(&["undo", &id, "--merge"]).succeeds();
     assert_eq!(env.git(&["rev-parse", "main"]), first);
-    // Then the turn that was merged second, then the merge of the first.
+    // Then the turn that was merged second, then the merge of the first, which nobody means without saying so.
     env.coppice(&["undo", &id]).succeeds();
     assert_eq!(env.session(&id)["changes"]["files"], 0);
-    env.coppice(&["undo", &id]).succeeds();
+    let refused = env.coppice(&["undo", &id]).exits(1).stderr;
+    assert!(refused.contains(&format!("`coppice undo {id} --merge` takes the merge back")), "{refused}");
+    env.coppice(&["undo", &id, "--merge"]).succeeds();
     assert_eq!((env.git(&["rev-parse", "main"]), env.session(&id)["changes"]["files"].clone()), (before, json!(1)));
+}
+
+#[test]
+fn a_session_that_went_on_loses_its_merge_only_by_name_and_with_no_file_that_nobody_committed() {
+    let env = TestEnv::new();
+    let id = merged(&env);
+    let commit = env.git(&["rev-parse", "main"]);
+    env.send_ready(&id, &[], "say more");
+    // A process of the agent writes after its turn.
+    std::fs::write(env.worktree(&id).join("late.txt"), "late").unwrap();
+    for options in [&["--merge"][..], &[]] {
+        let refused = env.coppice(&[&["undo", id.as_str()], options].concat()).exits(1).stderr;
+        assert!(refused.contains("since"), "{refused}");
+        assert_eq!(env.git(&["rev-parse", "main"]), commit, "{options:?}");
+    }
+    let refused = env.coppice(&["undo", &id, "--merge"]).exits(1).stderr;
+    assert!(refused.contains("files have changed since the last turn"), "{refused}");
+    env.coppice(&["undo", &id, "--to", "2"]).succeeds();
+    assert!(!env.worktree(&id).join("late.txt").exists());
+    env.coppice(&["undo", &id, "--merge"]).succeeds();
+    assert_ne!(env.git(&["rev-parse", "main"]), commit);
 }
 
 #[test]
@@ -109,7 +135,8 @@ fn an_undo_from_before_a_merge_is_not_taken_back_after_it() {
     let id = merged(&env);
     env.send_ready(&id, &[], &write("two.txt", "two"));
     env.coppice(&["undo", &id]).succeeds();
-    env.coppice(&["undo", &id]).succeeds();
+    let undone = env.coppice(&["undo", &id, "--merge"]).transcript();
+    assert!(undone.contains("warning: the undo before it can no longer be taken back"), "{undone}");
     let refused = env.coppice(&["undo", &id, "--redo"]).exits(1).stderr;
     assert!(refused.contains("has no undo to take back"), "{refused}");
     env.coppice(&["undo", &id, "--to", "2"]).succeeds();

@@ -54,10 +54,8 @@ impl Actor {
                 Ok(())
             }
             Command::Resume(setup) => self.resume(setup).await,
-            Command::Undo(Undo { to: None, ssh_agent, .. }) if self.record.body.undoable_merge().is_some() => {
-                self.undo_merge(ssh_agent).await
-            }
-            Command::Undo(Undo { to, .. }) => self.undo(to).await,
+            Command::Undo(Undo { merge: Some(commit), ssh_agent, .. }) => self.undo_merge(&commit, ssh_agent).await,
+            Command::Undo(Undo { merge: None, to, .. }) => self.undo(to).await,
             Command::Redo => self.redo().await,
             Command::Relink { common_dir } => self.relink(common_dir).await,
             Command::Merge(request) => self.merge(request).await,

@@ -50,6 +50,7 @@ impl Actor {
             target: target.to_owned(),
             before: before.to_string(),
             commit: commit.to_string(),
+            file_count: u32::try_from(files.len()).unwrap_or(u32::MAX),
             files: files.iter().take(NAMED_FILES).map(|path| path.display().to_string()).collect(),
             changes: body.changes,
             merged: body.merged.clone(),
@@ -57,9 +58,30 @@ impl Actor {
         }
     }
 
-    /// Takes the last merge out of its branch. The session goes on as before the merge.
-    pub(super) async fn undo_merge(&mut self, ssh_agent: Option<String>) -> Result<(), Fault> {
+    /// Takes the last merge out of its branch, if that is the one which a person was shown. The session goes on as before
+    /// the merge.
+    pub(super) async fn undo_merge(&mut self, shown: &str, ssh_agent: Option<String>) -> Result<(), Fault> {
         let Some(last) = self.record.body.undoable_merge().cloned() else { return Err(self.wrong_state("be undone")) };
+        if last.commit != shown {
+            let reason = format!("the last merge of the session is {}", abbreviate(&last.commit));
+            let asked = MadeMerge { commit: shown.to_owned(), ..last };
+            return Err(self.merge_undo_refused(&asked, reason, format!("`coppice show {}` shows it", self.id)));
+        }
+        // An agent's process may have written after the last turn: what a person wants to be rid of is there then.
+        let has_gone_on = self.state != Session::Resting(Rest::Merged);
+        if has_gone_on && self.has_uncommitted_files().await? {
+            let reason = "files have changed since the last turn".to_owned();
+            let hint = format!(
+                "`coppice diff {0}` shows them, `coppice undo {0} --to {1}` takes them back",
+                self.id, self.record.body.turns
+            );
+            return Err(self.merge_undo_refused(&last, reason, hint));
+        }
+        if let Some(before) = self.record.body.before_undo.as_ref().filter(|_| has_gone_on) {
+            let message =
+                format!("the undo before it can no longer be taken back; what it undid is kept in `{}`", before.saved);
+            self.staged.push(Payload::Warning { message });
+        }
         // First, because a session that goes on needs its files.
         self.bring_tree_back().await?;
         let undone = match self.take_merge_back(&last, ssh_agent).await {

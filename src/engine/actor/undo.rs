@@ -26,7 +26,8 @@ impl Actor {
     /// Puts the files back to where they were after a turn. What is there now is kept under a ref.
     pub(super) async fn undo(&mut self, to: Option<u32>) -> Result<(), Fault> {
         if !self.can_undo() {
-            return Err(self.wrong_state("be undone"));
+            let is_merged = self.state == Session::Resting(Rest::Merged);
+            return Err(if is_merged { self.nothing_to_undo() } else { self.wrong_state("be undone") });
         }
         let rows = self.shared.turns(self.id).await?;
         let mut turns = Vec::new();
@@ -36,7 +37,7 @@ impl Actor {
         let to = match (to, cut_off_turn(&turns), last_change(&turns)) {
             (Some(to), _, _) => to,
             (None, Some(number), _) if self.has_uncommitted_files().await? => standing_before(&turns, number),
-            (None, _, None) => return Err(Fault::NothingToUndo { id: self.id }),
+            (None, _, None) => return Err(self.nothing_to_undo()),
             (None, _, Some((_, turn))) if self.is_base_merged_since(turn).await? => current_turn(&self.record.body),
             (None, _, Some((number, _))) => standing_before(&turns, number),
         };
@@ -134,8 +135,13 @@ impl Actor {
         self.end_undo(turns, |number| number > to, standing).await
     }
 
+    fn nothing_to_undo(&self) -> Fault {
+        let merge = self.record.body.undoable_merge().map(|merge| merge.commit.clone());
+        Fault::NothingToUndo { id: self.id, merge }
+    }
+
     /// Whether files differ from the last commit of the session's branch.
-    async fn has_uncommitted_files(&self) -> Result<bool, Fault> {
+    pub(super) async fn has_uncommitted_files(&self) -> Result<bool, Fault> {
         let tree = self.tree().await?;
         let count = move |tree: Worktree| match tree.repo.find_ref(&tree.branch_ref())? {
             Some(tip) => Ok(diff::changes(&tree, &tip, Target::WorkTree)?.files > 0),

@@ -38,6 +38,9 @@ pub(in crate::engine) struct MadeMerge {
     pub(in crate::engine) commit: String,
     /// The first of the files that it changed.
     pub(in crate::engine) files: Vec<String>,
+    /// How many it changed; 0 in records that do not say.
+    #[serde(default)]
+    pub(in crate::engine) file_count: u32,
     /// What the session changed, and what of it was merged already.
     pub(in crate::engine) changes: Changes,
     pub(in crate::engine) merged: Option<String>,

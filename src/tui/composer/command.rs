@@ -186,7 +186,7 @@ fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Reque
                 .map_err(|_| refusal(format!("`{number}` is neither the number of a turn nor `redo`")))?;
             let session = session(model)?;
             cleared(model).focus = Focus::Main;
-            vec![Request::Undo { session, to: Some(to) }]
+            vec![Request::Undo { session, to: Some(to), merge: None }]
         }
         (Action::Plan, text) => {
             let requests = super::choose_posture(cleared(model), Posture::Plan);

@@ -5,7 +5,7 @@ use crate::api::error::{HookChanges, UnseenChanges};
 use crate::api::project::{Trust, TrustState};
 use crate::api::request::{MergeHooks, MergeStyle, MergeUnseen};
 use crate::api::session::Session;
-use crate::look::line::{Line, Tone, one_line, visible};
+use crate::look::line::{Line, Tone, file_name, one_line, visible};
 use crate::look::status::{count, title};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::model::Model;
@@ -52,7 +52,7 @@ pub(super) fn of(model: &Model, about: &About) -> Said {
         About::HookChanges { session: id, changes, .. } => hook_changes(model, session(id), changes),
         About::UnseenChanges { session: id, changes } => unseen_changes(model, session(id), changes),
         About::Undo { session: id, to } => undo(model, session(id), *to),
-        About::UndoMerge { session: id } => undo_merge(model, session(id)),
+        About::UndoMerge { session: id, commit: _ } => undo_merge(model, session(id)),
         About::Rebase { session: id } => rebase(model, session(id)),
         About::Integrate { session: id } => integrate(model, session(id)),
         About::Remove { session: id } => remove(model, session(id)),
@@ -218,8 +218,9 @@ fn undo_merge(model: &Model, session: Option<&Session>) -> Said {
     let named = merge.map(|merge| commit(&merge.commit)).unwrap_or_default();
     let files = merge.map(|merge| merge.files.as_slice()).unwrap_or_default();
     let mut lines = vec![Line::new().strong(format!("Takes the merge {named} out of {base}.")), Line::new()];
-    lines.extend(files.iter().take(NAMED_FILES).map(|file| Line::new().plain(one_line(file))));
-    if let more @ 1.. = files.len().saturating_sub(NAMED_FILES) {
+    lines.extend(files.iter().take(NAMED_FILES).map(|file| Line::new().plain(file_name(file))));
+    let count = merge.map_or(0, |merge| merge.file_count as usize);
+    if let more @ 1.. = count.saturating_sub(NAMED_FILES) {
         lines.push(Line::new().dim(format!("and {more} more")));
     }
     lines.push(Line::new());

@@ -61,7 +61,7 @@ fn agreeing_asks_for_exactly_what_was_shown() {
         hooks: MergeHooks::Check,
         unseen: MergeUnseen::Refuse,
     };
-    let undone = |to| Request::Undo { session: "abcd2345".into(), to };
+    let undone = |to| Request::Undo { session: "abcd2345".into(), to, merge: None };
     let unhooked = || Request::Merge {
         session: "abcd2345".into(),
         style: Some(MergeStyle::Squash),
@@ -102,15 +102,19 @@ fn a_merge_is_undone_only_after_its_commit_and_files_were_shown() {
         commit: "0123456789abcdef".into(),
         target: "main".into(),
         files: (1..=14).map(|number| format!("src/file{number}.rs")).collect(),
+        file_count: 60,
     };
     let mut model = facing(WIDE, Session { undoable_merge: Some(merge), ..ready() });
     assert_eq!(press(&mut model, &["u"]), []);
     let shown = screen(&mut model);
-    for part in ["Takes the merge 0123456789 out of main.", "src/file12.rs", "and 2 more", "y takes it back"] {
+    for part in ["Takes the merge 0123456789 out of main.", "src/file12.rs", "and 48 more", "y takes it back"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert_eq!(press(&mut model, &["enter"]), []);
-    assert_eq!(press(&mut model, &["y"]), [Request::Undo { session: "abcd2345".into(), to: None }]);
+    assert_eq!(
+        press(&mut model, &["y"]),
+        [Request::Undo { session: "abcd2345".into(), to: None, merge: Some("0123456789abcdef".into()) }]
+    );
 }
 
 #[test]
@@ -201,7 +205,7 @@ fn an_undo_counts_the_turns_of_its_own_session() {
         model.world.sessions.insert(other.id.clone(), other);
         model.view = View::Session("efgh2345".into());
         press(&mut model, keys);
-        let undone = Request::Undo { session: "abcd2345".into(), to: expected };
+        let undone = Request::Undo { session: "abcd2345".into(), to: expected, merge: None };
         assert_eq!(press(&mut model, &["y"]), [undone], "{keys:?}");
     }
 }
@@ -346,7 +350,7 @@ fn an_undo_starts_from_where_the_files_are_and_goes_forward_too() {
         press(&mut model, &["u"]);
         press(&mut model, keys);
         assert!(shown(&mut model).contains(says), "{stands} {keys:?} {}", shown(&mut model));
-        let undone = Request::Undo { session: "abcd2345".into(), to: expected };
+        let undone = Request::Undo { session: "abcd2345".into(), to: expected, merge: None };
         assert_eq!(press(&mut model, &["y"]), [undone], "{stands} {keys:?}");
     }
 }

@@ -212,7 +212,7 @@ fn commands_to_a_session_act_on_it() {
             },
             Focus::Main,
         ),
-        ("/undo 0", Request::Undo { session: session(), to: Some(0) }, Focus::Main),
+        ("/undo 0", Request::Undo { session: session(), to: Some(0), merge: None }, Focus::Main),
         ("/undo redo", Request::Redo(session()), Focus::Main),
         ("/posture attended", posture("attended"), Focus::Composer),
         ("/plan", posture("plan"), Focus::Composer),

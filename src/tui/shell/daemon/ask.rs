@@ -64,16 +64,13 @@ impl Desk {
                 came("rebased", session, rebased)?
             }
             Request::Integrate(id) => done("brought into the parent", to.integrate(&id).await?),
-            Request::Undo { session, to: turn } => {
-                let merge = match turn {
-                    Some(_) => None,
-                    None => to.session(&session).await?.undoable_merge,
-                };
-                let session = to.undo(&session, &Undo { to: turn, ..Undo::default() }).await?;
-                let said = match (merge, session.stands_at()) {
-                    (Some(merge), _) => format!("the merge is out of `{}` again", merge.target),
-                    (None, 0) => "the files are as on the base; `/undo redo` takes this back".to_owned(),
-                    (None, turn) => format!("the files are as after turn {turn}; `/undo redo` takes this back"),
+            Request::Undo { session, to: turn, merge } => {
+                let is_merge = merge.is_some();
+                let session = to.undo(&session, &Undo { to: turn, merge, ..Undo::default() }).await?;
+                let said = match (is_merge, session.stands_at()) {
+                    (true, _) => format!("the merge is out of `{}` again", session.base.name),
+                    (false, 0) => "the files are as on the base; `/undo redo` takes this back".to_owned(),
+                    (false, turn) => format!("the files are as after turn {turn}; `/undo redo` takes this back"),
                 };
                 done(&said, session)
             }
