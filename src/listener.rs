@@ -1,8 +1,8 @@
 //! Accepts connections for an HTTP server and limits those that have not identified themselves.
 //!
 //! A connection is unproven until the server has accepted one of its requests (`AcceptedConnection::confirm`). An unproven
-//! one is closed after ten seconds, or after two for a newer one when there are too many; until one can be closed, others
-//! are accepted but not served. Idle strangers cannot take the descriptors of the daemon, close connections whose request is
+//! one is closed after ten seconds. When there are too many it makes room for a newer one: after a moment if it has sent
+//! nothing, else after two seconds; until then, others are accepted but not served. Idle strangers cannot take the descriptors of the daemon, close connections whose request is
 //! on its way, nor keep others from connecting for long. A server can also limit how many proven ones are open.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -23,8 +23,10 @@ use tokio_util::sync::CancellationToken;
 const MAX_UNPROVEN: usize = 256;
 /// How long a connection may stay unproven: a client sends its request at once.
 const PROOF_LIMIT: Duration = Duration::from_secs(10);
-/// How long a connection is not closed for a newer one.
+/// How long a connection that has sent something is not closed for a newer one.
 const PROOF_GRACE: Duration = Duration::from_secs(2);
+/// The same, of one that has sent nothing. Those are closed first: a client sends its request as soon as it is connected.
+const SILENT_GRACE: Duration = Duration::from_millis(200);
 
 /// How many accepted connections may wait until there is room among the unproven ones.
 const MAX_WAITING: usize = 1024;
@@ -52,6 +54,7 @@ pub enum Overflow {
 pub struct GuardedStream<S> {
     stream: S,
     proof: ConnectionProof,
+    has_sent: bool,
     /// Waits for the end of an unproven connection.
     expiry: Pin<Box<dyn Future<Output = ()> + Send>>,
     open: watch::Sender<u32>,
@@ -89,7 +92,15 @@ struct UnprovenSet {
 #[derive(Debug)]
 struct UnprovenConnection {
     accepted_at: Instant,
+    has_sent: bool,
     close: CancellationToken,
+}
+
+impl UnprovenConnection {
+    /// From when on it can be closed for a newer one.
+    fn replaceable_at(&self) -> Instant {
+        self.accepted_at + if self.has_sent { PROOF_GRACE } else { SILENT_GRACE }
+    }
 }
 
 impl<L: Listener> GuardedListener<L> {
@@ -136,7 +147,8 @@ impl<L: Listener> Listener for GuardedListener<L> {
             }
         };
         self.open.send_modify(|count| *count += 1);
-        (GuardedStream { stream, proof, expiry: Box::pin(expiry), open: self.open.clone() }, address)
+        let (expiry, open) = (Box::pin(expiry), self.open.clone());
+        (GuardedStream { stream, proof, has_sent: false, expiry, open }, address)
     }
 
     fn local_addr(&self) -> io::Result<L::Addr> {
@@ -182,6 +194,13 @@ impl ConnectionProof {
         was_unproven
     }
 
+    /// The connection has sent something, though perhaps no whole request.
+    fn note_sent(&self) {
+        if let Some(connection) = self.unproven.lock().waiting.get_mut(&self.number) {
+            connection.has_sent = true;
+        }
+    }
+
     fn lock_permits(&self) -> MutexGuard<'_, Vec<OwnedSemaphorePermit>> {
         self.permits.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -192,7 +211,7 @@ impl Unproven {
         self.set.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until another connection can be added, if need be in the place of the oldest one.
+    /// Waits until another connection can be added, if need be in the place of one that may be closed.
     async fn wait_for_room(&self) {
         loop {
             let full_until = self.lock().full_until();
@@ -204,18 +223,20 @@ impl Unproven {
         }
     }
 
-    /// Adds a connection, and closes the oldest one when there are too many.
+    /// Adds a connection, and closes the one that could be closed earliest when there are too many.
     fn admit(this: &Arc<Self>) -> (ConnectionProof, CancellationToken) {
         let close = CancellationToken::new();
         let mut set = this.lock();
         let number = set.next;
         set.next += 1;
-        set.waiting.insert(number, UnprovenConnection { accepted_at: Instant::now(), close: close.clone() });
-        if set.waiting.len() > MAX_UNPROVEN
-            && let Some((_, oldest)) = set.waiting.pop_first()
+        if set.waiting.len() >= MAX_UNPROVEN
+            && let Some((replaced, _)) = set.first_replaceable()
+            && let Some(connection) = set.waiting.remove(&replaced)
         {
-            oldest.close.cancel();
+            connection.close.cancel();
         }
+        let connection = UnprovenConnection { accepted_at: Instant::now(), has_sent: false, close: close.clone() };
+        set.waiting.insert(number, connection);
         (ConnectionProof { number, unproven: Arc::clone(this), permits: Arc::default() }, close)
     }
 }
@@ -223,8 +244,14 @@ impl Unproven {
 impl UnprovenSet {
     /// Until when no connection may be added, if there are too many and none of them may be closed.
     fn full_until(&self) -> Option<Instant> {
-        let (_, oldest) = self.waiting.first_key_value().filter(|_| self.waiting.len() >= MAX_UNPROVEN)?;
-        Some(oldest.accepted_at + PROOF_GRACE).filter(|room_at| Instant::now() < *room_at)
+        let (_, room_at) = self.first_replaceable().filter(|_| self.waiting.len() >= MAX_UNPROVEN)?;
+        Some(room_at).filter(|room_at| Instant::now() < *room_at)
+    }
+
+    /// The connection that can be closed first, and from when on.
+    fn first_replaceable(&self) -> Option<(u64, Instant)> {
+        let times = self.waiting.iter().map(|(number, connection)| (*number, connection.replaceable_at()));
+        times.min_by_key(|(_, at)| *at)
     }
 }
 
@@ -241,7 +268,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
         if self.expiry.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if buffer.filled().len() > before && !self.has_sent {
+            self.has_sent = true;
+            self.proof.note_sent();
+        }
+        read
     }
 }
 
@@ -331,7 +364,7 @@ mod tests {
         }
         let begin = tokio::time::Instant::now();
         idle.push(fixture.connect().await);
-        assert!((PROOF_GRACE..PROOF_LIMIT).contains(&begin.elapsed()), "{:?}", begin.elapsed());
+        assert!((SILENT_GRACE..PROOF_GRACE).contains(&begin.elapsed()), "{:?}", begin.elapsed());
         assert_eq!(read_end(&mut idle[0].1).await, io::ErrorKind::TimedOut);
         assert!(tokio::time::timeout(Duration::ZERO, idle[1].1.read_u8()).await.is_err());
         assert!(tokio::time::timeout(Duration::ZERO, proven.read_u8()).await.is_err());
@@ -346,7 +379,7 @@ mod tests {
             flood.push(fixture.connect().await);
         }
         let _waits = UnixStream::connect(&fixture.path).await.unwrap();
-        let accepted = tokio::time::timeout(PROOF_GRACE / 2, fixture.listener.accept()).await;
+        let accepted = tokio::time::timeout(SILENT_GRACE / 2, fixture.listener.accept()).await;
         assert!(accepted.is_err(), "there is no room");
         client.write_all(b"x").await.unwrap();
         assert_eq!(stream.read_u8().await.unwrap(), b'x');
@@ -357,8 +390,24 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn silent_connections_make_room_for_others_long_before_those_that_have_sent_something() {
+        let mut fixture = Fixture::new(Overflow::LeaveQueued);
+        let (mut client, mut speaking) = fixture.connect().await;
+        client.write_all(b"x").await.unwrap();
+        assert_eq!(speaking.read_u8().await.unwrap(), b'x');
+        let mut silent = Vec::new();
+        let begin = tokio::time::Instant::now();
+        // Three times as many as there is room for.
+        for _ in 0..3 * MAX_UNPROVEN {
+            silent.push(fixture.connect().await);
+        }
+        assert!(begin.elapsed() < 3 * SILENT_GRACE, "{:?}", begin.elapsed());
+        assert!(tokio::time::timeout(Duration::ZERO, speaking.read_u8()).await.is_err(), "it is still open");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn connections_are_accepted_while_there_is_no_room_to_serve_them() {
-        let moment = PROOF_GRACE / 2048;
+        let moment = SILENT_GRACE / 2048;
         // What becomes of one more than may wait.
         for (overflow, is_closed) in [(Overflow::Close, true), (Overflow::LeaveQueued, false)] {
             let mut fixture = Fixture::new(overflow);
