@@ -10,7 +10,8 @@ use super::{GitError, Oid, Repo, Worktree};
 const SESSIONS: &str = "coppice";
 
 /// Creates a branch for a session at a commit, and records that a session made it. A branch that exists is left alone;
-/// what is called like one of `reserved`, or like the branches of sessions and remotes, is refused.
+/// what is called like one of `reserved`, like the branches of sessions and remotes, or like anything that git finds by that
+/// name already, is refused.
 pub fn create(tree: &Worktree, name: &str, at: &Oid, reserved: &[String]) -> Result<(), GitError> {
     let full = format!("refs/heads/{name}");
     if !git2::Branch::name_is_valid(name).unwrap_or(false) {
@@ -28,6 +29,11 @@ pub fn create(tree: &Worktree, name: &str, at: &Oid, reserved: &[String]) -> Res
         return Err(GitError::BranchTaken { branch: name.to_owned() });
     }
     if reserved.iter().map(String::as_str).chain([SESSIONS]).any(|other| is_same_or_below(name, other)) {
+        return Err(GitError::BranchReserved { branch: name.to_owned() });
+    }
+    // A tag, a branch of a remote or a commit would not be found by this name any more.
+    let is_free = matches!(repo.revparse_single(name), Err(error) if error.code() == ErrorCode::NotFound);
+    if !is_free || is_branch_of_remote(&repo, name)? {
         return Err(GitError::BranchReserved { branch: name.to_owned() });
     }
     let message = "branch: created by a session";
@@ -52,6 +58,13 @@ fn is_same_or_below(name: &str, other: &str) -> bool {
     let (head, rest) = (name.get(..other.len()), name.get(other.len()..));
     head.is_some_and(|head| head.eq_ignore_ascii_case(other))
         && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether some remote has a branch of this name, which `git switch` would offer.
+fn is_branch_of_remote(repo: &Repository, name: &str) -> Result<bool, GitError> {
+    let library = |source| GitError::Library { act: "list the branches of remotes".to_owned(), source };
+    let mut found = repo.references_glob(&format!("refs/remotes/*/{name}")).map_err(library)?;
+    Ok(found.next().is_some())
 }
 
 /// The remote whose branches a person's commands would not find any more: git looks among our own branches first.
@@ -108,6 +121,13 @@ mod tests {
             assert!(matches!(shadow, Err(GitError::BranchOfRemote { remote: found, .. }) if found == remote), "{name}");
         }
         create(&tree, "original/x", &later, &[]).unwrap();
+        sandbox.git(&["tag", "v1.0"]);
+        sandbox.git(&["update-ref", "refs/remotes/origin/release/2", "HEAD"]);
+        let commit = &sandbox.head().to_string()[..8];
+        for name in ["v1.0", "release/2", commit, "HEAD"] {
+            let taken = create(&tree, name, &later, &[]);
+            assert!(matches!(taken, Err(GitError::BranchReserved { .. } | GitError::InvalidBranch { .. })), "{name}");
+        }
         create(&tree, "up/other", &later, &[]).unwrap();
         // A branch is a file where one below it needs a directory.
         assert!(create(&tree, "feature", &later, &[]).is_err());
