@@ -51,6 +51,9 @@ const ABSENT: &[libc::c_long] = &[
     libc::SYS_userfaultfd,
 ];
 
+/// `F_SETDELEG` of Linux 6.19: a lease that also holds up who changes a directory.
+const SET_DELEGATION: u64 = 1040;
+
 /// Calls about attributes of files that Landlock has no rule for. Programs that copy files do without them.
 const UNSUPPORTED: &[libc::c_long] = &[
     libc::SYS_setxattr,
@@ -193,6 +196,7 @@ fn privileges() -> Vec<Refusal> {
         (libc::SYS_ioctl, vec![(1, Dword, Eq, ASK_CONSOLE)]),
         // A lease makes others wait who open the file: git of the user's, or the daemon.
         (libc::SYS_fcntl, vec![(1, Dword, Eq, libc::F_SETLEASE as u64)]),
+        (libc::SYS_fcntl, vec![(1, Dword, Eq, SET_DELEGATION)]),
         // The limit of another process can end it, as a signal would.
         (libc::SYS_prlimit64, vec![(0, Dword, Ne, 0), (2, Qword, Ne, 0)]),
     ]
