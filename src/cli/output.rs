@@ -8,7 +8,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde::Serialize;
 
 use super::line::{Line, Tone, escape_json, visible};
-use super::report::Failure;
+use super::report::{Failure, indent_rest};
 
 /// Both streams of the process.
 pub(super) struct Output {
@@ -129,7 +129,7 @@ impl Output {
 
     /// Tells the person what went wrong beside an act that worked.
     pub(super) fn warn(&mut self, warnings: &[String]) -> Result<(), Failure> {
-        let line = |text: &String| Line::toned(Tone::Warn, "warning:").plain(format!(" {text}"));
+        let line = |text: &String| Line::toned(Tone::Warn, "warning:").plain(format!(" {}", indent_rest(text)));
         warnings.iter().try_for_each(|text| self.say(&line(text)))
     }
 

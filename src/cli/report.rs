@@ -176,7 +176,7 @@ impl From<io::Error> for Failure {
 
 impl Report {
     pub(super) fn lines(&self) -> Vec<Line> {
-        let mut lines = vec![Line::toned(Tone::Bad, "error:").plain(format!(" {}", self.message))];
+        let mut lines = vec![Line::toned(Tone::Bad, "error:").plain(format!(" {}", indent_rest(&self.message)))];
         for cause in &self.causes {
             let head = Line::new().dim("  caused by:");
             match cause.contains('\n') {
@@ -191,10 +191,15 @@ impl Report {
         }
         if let Some(hint) = &self.hint {
             lines.push(Line::new());
-            lines.push(Line::toned(Tone::Accent, "hint:").plain(format!(" {hint}")));
+            lines.push(Line::toned(Tone::Accent, "hint:").plain(format!(" {}", indent_rest(hint))));
         }
         lines
     }
+}
+
+/// A text whose further lines cannot be taken for lines of ours: a name of a file in it may have line breaks.
+pub(super) fn indent_rest(text: &str) -> String {
+    text.replace('\n', "\n    ")
 }
 
 #[cfg(test)]
