@@ -72,7 +72,8 @@ fn shown_merge(session: Session, is_asked_for: bool) -> Result<Option<UndoableMe
         // Nothing has changed since: an undo could mean the merge, or the work before it.
         (Some(merge), _) => {
             let (id, commit) = (&session.id, short(&merge.commit));
-            let message = format!("session `{id}` has changed nothing since its merge {commit} into `{}`", merge.target);
+            let message =
+                format!("session `{id}` has changed nothing since its merge {commit} into `{}`", merge.target);
             Err(Failure::new(Exit::Failed, message).hint(format!(
                 "`coppice undo {id} --merge` takes the merge back, `coppice undo {id} --to N` only the session's files"
             )))

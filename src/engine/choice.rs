@@ -52,6 +52,21 @@ pub(super) fn choose<'a>(
     }
 }
 
+/// Why a session without a model of its own does not run on the configured default, if it does not.
+pub(super) fn describe_missing_default(
+    config: &Config,
+    registry: &Registry,
+    installed: &dyn Fn(&Spec) -> bool,
+) -> Option<String> {
+    let name = Some(config.default_model.as_str()).filter(|name| !name.is_empty())?;
+    let problem = match find(registry, installed, name) {
+        Ok((spec, _)) if installed(spec) => return None,
+        Ok((spec, _)) => format!("`{}` is not installed", spec.name),
+        Err(_) => "no agent has that name".to_owned(),
+    };
+    Some(format!("`default.model` is `{name}`, but {problem}: the first agent that is installed works instead"))
+}
+
 /// The backend and model that a call for a child names, or what its caller reads instead.
 pub(super) fn route<'a>(
     config: &Config,
@@ -303,6 +318,24 @@ mod tests {
             ("default.model = \"demo\"", &[], "demo"),
         ] {
             assert_eq!(chosen(config, installed, None), expected, "{config} with {installed:?}");
+        }
+    }
+
+    #[test]
+    fn a_default_that_cannot_work_is_named() {
+        let registry = Registry::of(specs());
+        for (config, problem) in [
+            ("", None),
+            ("default.model = \"claude\"", None),
+            ("default.model = \"codex/gpt-5.3\"", Some("`codex/gpt-5.3`, but `codex` is not installed")),
+            ("default.model = \"gone/x\"", Some("`gone/x`, but no agent has that name")),
+        ] {
+            let installed = |spec: &Spec| spec.name == "claude";
+            let told = describe_missing_default(&configured(config), &registry, &installed);
+            let expected = problem.map(|problem| {
+                format!("`default.model` is {problem}: the first agent that is installed works instead")
+            });
+            assert_eq!(told, expected, "{config}");
         }
     }
 

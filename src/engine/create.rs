@@ -128,9 +128,12 @@ pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Resul
         None => keep_listed(shared, &settings.config, routed, &picked, &env).await?,
     };
     let Routed { chosen, warning } = routed;
-    let Chosen { spec: backend, model } = match chosen {
-        Some(chosen) => chosen,
-        None => choice::choose(&settings.config, &registry, &installed, None)?,
+    let (Chosen { spec: backend, model }, missing_default) = match chosen {
+        Some(chosen) => (chosen, None),
+        None => (
+            choice::choose(&settings.config, &registry, &installed, None)?,
+            choice::describe_missing_default(&settings.config, &registry, &installed),
+        ),
     };
     let title = title.filter(|title| !title.trim().is_empty());
     let title = title.or_else(|| plan.as_ref().map(|(_, plan)| plan.title.clone()));
@@ -158,7 +161,7 @@ pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Resul
     let text = plan.as_ref().map_or_else(|| prompt.clone(), |(_, plan)| resume_prompt(plan, &prompt));
     let fresh = Fresh { at: received, base, body, text, context: None, images, author: PromptAuthor::Person };
     let detached = is_detached.then(|| detached_warning(&fresh.base.name));
-    let warnings = detached.into_iter().chain(warning).chain(picked.warnings).collect();
+    let warnings = detached.into_iter().chain(warning).chain(missing_default).chain(picked.warnings).collect();
     let plan = plan.map(|(saved, _)| saved);
     Ok(Checked { repo, fresh, plan, untitled, warnings, start, env })
 }
