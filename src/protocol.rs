@@ -7,6 +7,7 @@ mod find;
 pub mod naming;
 pub mod parse;
 pub mod prompt;
+pub mod resolution;
 pub mod response;
 mod scan;
 pub mod schema;
