@@ -17,6 +17,7 @@ pub mod permission;
 pub mod project;
 pub mod publish;
 pub mod request;
+pub mod resolution;
 pub mod review;
 pub mod session;
 pub mod store;

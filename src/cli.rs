@@ -64,6 +64,7 @@ mod prompt;
 mod push;
 mod queue;
 mod report;
+mod resolve;
 mod review;
 mod run;
 mod send;
@@ -155,6 +156,7 @@ enum SessionCommand {
     Undo(undo::Args),
     Merge(merge::MergeArgs),
     Rebase(merge::RebaseArgs),
+    Resolve(resolve::ResolveArgs),
     Integrate(integrate::Args),
     Push(push::Args),
     Pr(pr::Args),
@@ -307,6 +309,7 @@ async fn perform(command: SessionCommand, context: &mut Context, local: LocalEnt
         SessionCommand::Undo(args) => undo::run(args, context).await,
         SessionCommand::Merge(args) => merge::merge(args, context).await,
         SessionCommand::Rebase(args) => merge::rebase(args, context).await,
+        SessionCommand::Resolve(args) => resolve::run(args, context).await,
         SessionCommand::Integrate(args) => integrate::run(args, context).await,
         SessionCommand::Push(args) => push::run(args, context).await,
         SessionCommand::Pr(args) => pr::run(args, context).await,

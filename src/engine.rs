@@ -50,6 +50,7 @@ mod rebuild;
 mod record;
 mod recover;
 mod relink;
+mod resolution;
 mod retention;
 mod review;
 mod rules;

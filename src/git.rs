@@ -36,6 +36,7 @@ pub mod reach;
 pub mod remote;
 pub mod removal;
 pub mod repo;
+pub mod resolution;
 mod stage;
 pub mod status;
 pub mod stop;

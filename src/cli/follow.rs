@@ -283,8 +283,9 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
                 Status::Conflict => Some(match &session.parent {
                     Some(parent) => format!("make the two fit, here or in {parent}, then `coppice integrate {id}`"),
                     None => format!(
-                        "`{}` is merged into the worktree; conflicting text files have marks: `coppice send {id} \
-                         'resolve the conflict'` or edit the files in {}, then `coppice merge {id}`",
+                        "`{}` is merged into the worktree; conflicting text files have marks: `coppice resolve {id}` \
+                         proposes a resolution, `coppice send {id} 'resolve the conflict'` lets the agent edit them, or edit \
+                         the files in {}; then `coppice merge {id}`",
                         session.base.name, session.worktree
                     ),
                 }),

@@ -55,11 +55,19 @@ fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
             "conflict",
             Tone::Bad,
             files.iter().map(|file| Line::new().plain(one_line(file))).collect(),
-            next(&[
-                &format!("send {id} 'resolve the conflict'"),
-                &format!("shell {id}"),
-                &format!("{} {id}", if item.parent.is_some() { "integrate" } else { "merge" }),
-            ]),
+            match &item.parent {
+                Some(_) => next(&[
+                    &format!("send {id} 'resolve the conflict'"),
+                    &format!("shell {id}"),
+                    &format!("integrate {id}"),
+                ]),
+                None => next(&[
+                    &format!("resolve {id}"),
+                    &format!("send {id} 'resolve the conflict'"),
+                    &format!("shell {id}"),
+                    &format!("merge {id}"),
+                ]),
+            },
         ),
         Wants::Attention { error } => (
             Status::Failed.as_str(),
@@ -129,6 +137,7 @@ mod tests {
         abcd2345  conflict  1m  app  Fix the parser
             a.rs
             b.rs
+            coppice resolve abcd2345
             coppice send abcd2345 'resolve the conflict'
             coppice shell abcd2345
             coppice merge abcd2345

@@ -25,6 +25,7 @@ use crate::api::request::{
     Answer, CreateSession, Decide, DiffQuery, EventQuery, ExplainPermission, ListSessions, ListTurns, Merge, Resume,
     SendPrompt, SetPosture, Undo,
 };
+use crate::api::resolution::ResolutionProposal;
 use crate::api::review::{AddComment, EditComment, LookAt, Review};
 use crate::api::session::{Diff, InboxItem, QueuedPrompt, Session, Turn};
 use crate::api::tool::{ToolQuery, ToolSurface};
@@ -119,6 +120,16 @@ impl Connection {
 
     pub async fn rebase(&self, id: &str) -> Result<Session, ClientError> {
         self.send(Method::POST, &below(id, "rebase"), &Nothing {}).await
+    }
+
+    /// What the session's model proposes for its conflict.
+    pub async fn propose_resolution(&self, id: &str) -> Result<ResolutionProposal, ClientError> {
+        self.send(Method::POST, &below(id, "resolutions"), &Nothing {}).await
+    }
+
+    pub async fn accept_resolution(&self, id: &str, proposal: &str) -> Result<Session, ClientError> {
+        let path = format!("{}/{}", below(id, "resolutions"), segment(proposal));
+        self.send(Method::POST, &path, &Nothing {}).await
     }
 
     /// Pushes the session's branch to `origin`.

@@ -22,6 +22,7 @@ mod plan_mode;
 mod question;
 mod queue;
 mod redo;
+mod resolution;
 mod retire;
 mod review;
 mod submodule;
@@ -65,6 +66,7 @@ use super::image::Picture;
 use super::prepare::{Prepared, SetupChoice, Unprepared};
 use super::record::{ConversationRecord, Record, Switch};
 use super::recover::{self, Settled};
+use super::resolution::ProposalCommand;
 use super::shared::{Going, Shared};
 use super::slots::{Permit, Wish};
 use super::stoppable::GivenUp;
@@ -127,6 +129,7 @@ pub(super) enum Command {
     },
     Merge(Merge),
     Rebase,
+    Resolution(ProposalCommand),
     /// Brings a child's files into its parent's work tree.
     Integrate,
     /// Lets a person into the worktree.
@@ -210,6 +213,7 @@ pub(super) async fn ask(
         | Command::Relink { .. }
         | Command::Merge(_)
         | Command::Rebase
+        | Command::Resolution(_)
         | Command::Integrate
         | Command::Attach(_)
         | Command::Note { .. }

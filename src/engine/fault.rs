@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::agent::listing::ListError;
 use crate::agent::select::SelectError;
 use crate::api::error::{Error, ErrorKind, HookChanges, UnseenChanges};
+use crate::api::resolution::UnproposedFile;
 use crate::api::session::Status;
 use crate::backend::failure::Failure;
 use crate::backend::spec::Reasoning;
@@ -126,6 +127,17 @@ pub(super) enum Fault {
     NothingToMerge { id: SessionId },
     #[error("session `{id}` is nobody's child: there is no work tree to integrate it into")]
     NotAChild { id: SessionId },
+    #[error("no resolution can be proposed for session `{id}`: {}", unproposed(left_out))]
+    NothingToPropose { id: SessionId, left_out: Vec<UnproposedFile> },
+    #[error(
+        "session `{id}` has no proposed resolution `{proposal}`: a later one or a change of its conflict replaced it"
+    )]
+    NoProposal { id: SessionId, proposal: String },
+    #[error("files of session `{id}` changed after the resolution was proposed: {}", files.join(", "))]
+    OutdatedProposal { id: SessionId, files: Vec<String> },
+    /// What the session's task has answered.
+    #[error(transparent)]
+    Answered(Error),
     #[error("the merge into `{target}` is refused: {reason}")]
     MergeRefused { target: String, reason: String, hint: String },
     #[error("the merge `{commit}` into `{target}` cannot be undone: {reason}")]
@@ -222,6 +234,7 @@ impl Fault {
             | Fault::NoPlan { .. }
             | Fault::NotAttached { .. }
             | Fault::NoApproval { .. }
+            | Fault::NoProposal { .. }
             | Fault::NothingToRelink { .. }
             | Fault::NotRecognised { .. }
             | Fault::GitHub(GitHubError::NotFound) => ErrorKind::NotFound,
@@ -266,7 +279,7 @@ impl Fault {
             | Fault::NotMoved { .. }
             | Fault::SeveralMoved { .. }
             | Fault::OtherGrants { .. } => ErrorKind::Conflict,
-            Fault::NoBackend(error) => error.kind,
+            Fault::NoBackend(error) | Fault::Answered(error) => error.kind,
             Fault::NotInstalled { .. }
             | Fault::AgentModel { .. }
             | Fault::NothingToUndo { .. }
@@ -277,6 +290,8 @@ impl Fault {
             | Fault::NoTarget { .. }
             | Fault::NothingToMerge { .. }
             | Fault::NothingToSend { .. }
+            | Fault::NothingToPropose { .. }
+            | Fault::OutdatedProposal { .. }
             | Fault::MergeRefused { .. }
             | Fault::MergeUndoRefused { .. }
             | Fault::NotIntegrated { .. }
@@ -322,7 +337,7 @@ impl Fault {
             Fault::AmbiguousModel { model, backends } => {
                 backends.first().map(|backend| format!("name the backend too: `--model {backend}/{model}`"))
             }
-            Fault::NoBackend(error) => error.hint.clone(),
+            Fault::NoBackend(error) | Fault::Answered(error) => error.hint.clone(),
             Fault::NoAgent { known, .. } | Fault::NotSelectable { known, .. } => {
                 Some(format!("`coppice agents` tells about all of them; {} can be chosen", known.join(", ")))
             }
@@ -355,6 +370,12 @@ impl Fault {
                 "`coppice undo {id} --to N` goes to the files of any turn; `coppice show {id}` lists them; a merge that was \
                  undone comes again with `coppice merge {id}`"
             )),
+            Fault::NothingToPropose { id, .. } => Some(format!(
+                "edit the files in `coppice shell {id}`, or let the agent: `coppice send {id} 'resolve the conflict'`"
+            )),
+            Fault::NoProposal { id, .. } | Fault::OutdatedProposal { id, .. } => {
+                Some(format!("`coppice resolve {id}` proposes again"))
+            }
             Fault::NotAChild { id } => Some(format!("`coppice merge {id}` brings it into its base branch")),
             Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),
             Fault::NoTarget { branch, .. } => Some(format!(
@@ -473,6 +494,11 @@ fn whose(backend: &str, model: Option<&str>) -> String {
         Some(model) => format!("model `{model}` of `{backend}`"),
         None => format!("backend `{backend}`"),
     }
+}
+
+fn unproposed(files: &[UnproposedFile]) -> String {
+    let describe = |file: &UnproposedFile| format!("`{}`: {}", file.path, file.reason);
+    files.iter().map(describe).collect::<Vec<_>>().join("; ")
 }
 
 fn waiting(known: &[String]) -> String {

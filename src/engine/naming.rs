@@ -21,7 +21,7 @@ use super::fault::Fault;
 use super::prepare;
 use super::record::Record;
 use super::shared::Shared;
-use super::utility::{self, Utility};
+use super::utility::{self, Exchange, Utility};
 
 /// A change of more lines is told by its table of files alone.
 const PATCH_LINES: u64 = 5_000;
@@ -109,8 +109,9 @@ impl Aside {
         let spec = registry.get(name).cloned().ok_or_else(|| Unnamed::NoBackend { name: name.clone() })?;
         let model = spec.models.small.clone().or_else(|| record.body.model.clone());
         let env = prepare::captured_environment(shared, record);
-        let repairs = config.repair;
-        let question = Utility { spec, config, model, env, task, repairs };
+        let reasoning = model.as_deref().and_then(|model| utility::least_reasoning(&spec, model));
+        let exchange = Exchange::new(task, config.repair);
+        let question = Utility { spec, config, model, reasoning, env, exchange };
         Ok(utility::ask(shared, question).await?.answer)
     }
 

@@ -365,12 +365,12 @@ pub(super) async fn undo_integration(shared: &Shared, record: &Record) -> Result
     let message = match undone {
         Recovered::Nothing => return Ok(()),
         Recovered::Undone { saved } if saved.is_empty() => {
-            "the daemon ended while it brought a child's files home; the work tree is as it was before".to_owned()
+            "the daemon ended while it brought files into the work tree; the work tree is as it was before".to_owned()
         }
         Recovered::Undone { saved } => {
             let saved: Vec<_> = saved.iter().map(ToString::to_string).collect();
             format!(
-                "the daemon ended while it brought a child's files home; the work tree is as it was before, and what \
+                "the daemon ended while it brought files into the work tree; the work tree is as it was before, and what \
                  was written since is kept in {}",
                 saved.join(", ")
             )

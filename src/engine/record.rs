@@ -7,6 +7,10 @@ mod question;
 mod state;
 mod undo;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::api::event::PromptAuthor;
@@ -102,6 +106,9 @@ pub(super) struct Body {
     pub(super) conflict_files: Vec<ConflictRecord>,
     /// The id of those without marks that the last merge was refused for.
     pub(super) unmarked_conflict: Option<String>,
+    /// The proposed resolution that a person can accept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) proposal: Option<String>,
     /// What differs in submodules, as it was last kept.
     pub(super) submodules: Vec<SubmoduleChanges>,
     /// What is in the worktree and in no commit, as of the last look.
@@ -440,6 +447,15 @@ impl Body {
     /// Who works.
     pub(super) fn engine(&self) -> EngineRecord {
         EngineRecord { backend: self.backend.clone(), model: self.model.clone(), reasoning: self.reasoning.clone() }
+    }
+
+    /// The files in conflict.
+    pub(super) fn conflict_paths(&self) -> Vec<PathBuf> {
+        match self.conflicts.len() == self.conflict_files.len() {
+            true => self.conflict_files.iter().map(|file| PathBuf::from(OsStr::from_bytes(&file.path))).collect(),
+            // Conflicts with the parent, and those of records without more than names.
+            false => self.conflicts.iter().map(PathBuf::from).collect(),
+        }
     }
 
     /// Whose tools it asked for. A word of a later version is taken for the tightest that is known.

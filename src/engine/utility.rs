@@ -30,8 +30,8 @@ pub(super) const LANE: usize = 2;
 /// The agent's own state, below the directory of a question.
 const STATE: &str = "state";
 
-/// How long an answer may take from the start of the process on.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a short answer may take from the start of the process on.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One question.
 pub(super) struct Utility {
@@ -40,10 +40,28 @@ pub(super) struct Utility {
     pub(super) config: Config,
     /// The backend's own choice when absent.
     pub(super) model: Option<String>,
+    pub(super) reasoning: Option<Reasoning>,
     pub(super) env: Environment,
+    pub(super) exchange: Exchange,
+}
+
+/// What is said, and which answer will do.
+pub(super) struct Exchange {
     pub(super) task: String,
+    pub(super) patience: Duration,
     /// How often it is asked again after a refused response.
     pub(super) repairs: u32,
+    /// Says why an answer is not what the task asks for.
+    pub(super) check: AnswerCheck,
+}
+
+pub(super) type AnswerCheck = Box<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
+
+impl Exchange {
+    /// One to which any text is an answer.
+    pub(super) fn new(task: String, repairs: u32) -> Self {
+        Self { task, patience: PATIENCE, repairs, check: Box::new(|_| Ok(())) }
+    }
 }
 
 /// Asks, and waits until the process that answered is gone. Ends early, as cancelled, with the daemon.
@@ -54,20 +72,21 @@ pub(super) async fn ask(shared: &Shared, question: Utility) -> Result<protocol::
         place = shared.asides.acquire() => place.map_err(|_| cancelled())?,
     };
     let scratch = make_scratch(&shared.data)?;
-    let Utility { spec, config, model, env, task, repairs } = question;
+    let Utility { spec, config, model, reasoning, env, mut exchange } = question;
     let profile = Request::UtilityPrompt.profile();
     let (rules, place) = match spec.rules {
         Rules::InSystem => (Some(prompt::preamble(profile)), Place::Beside),
         Rules::InPrompt => (None, Place::InPrompt),
     };
-    let text = prompt::render(profile, place, Delivery::BootstrapFull, &[], &task);
+    exchange.task = prompt::render(profile, place, Delivery::BootstrapFull, &[], &exchange.task);
     let confined = confine::compose_question(shared, &spec, &config, scratch.path(), Access::ReadOnly, env).await?;
     let launch = launch_question(shared, spec, model, confined, rules, scratch.path())?;
+    let launch = Launch { reasoning, ..launch };
     let surroundings = Surroundings::new(&launch, &config);
     let mut conversation = shared.backends.start(launch);
     let answer = tokio::select! {
         () = shared.stop.cancelled() => Err(cancelled()),
-        answer = answer(&mut conversation, text, repairs) => answer,
+        answer = answer(&mut conversation, exchange) => answer,
     };
     close(conversation).await;
     drop(scratch);
@@ -141,27 +160,25 @@ pub(super) fn launch_question(
     })
 }
 
-/// Nothing that is asked here is worth a long thought.
-fn least_reasoning(spec: &Spec, model: &str) -> Option<Reasoning> {
+/// What a name is worth.
+pub(super) fn least_reasoning(spec: &Spec, model: &str) -> Option<Reasoning> {
     let known = spec.models.known.iter().find(|known| known.id == model)?;
     known.reasoning.iter().min().copied()
 }
 
 /// The answer, if it comes in time.
-async fn answer(conversation: &mut Conversation, text: String, repairs: u32) -> Result<protocol::Response, Failure> {
-    timeout(PATIENCE, converse(conversation, text, repairs)).await.unwrap_or_else(|_| {
-        Err(Failure::new(FailureKind::Timeout, format!("no answer came within {} s", PATIENCE.as_secs())))
+async fn answer(conversation: &mut Conversation, exchange: Exchange) -> Result<protocol::Response, Failure> {
+    let patience = exchange.patience;
+    timeout(patience, converse(conversation, exchange)).await.unwrap_or_else(|_| {
+        Err(Failure::new(FailureKind::Timeout, format!("no answer came within {} s", patience.as_secs())))
     })
 }
 
 /// Sends the prompt as soon as the conversation is open, and holds what comes to the strict parser.
-async fn converse(
-    conversation: &mut Conversation,
-    text: String,
-    mut repairs: u32,
-) -> Result<protocol::Response, Failure> {
+async fn converse(conversation: &mut Conversation, exchange: Exchange) -> Result<protocol::Response, Failure> {
+    let Exchange { task, patience: _, mut repairs, check } = exchange;
     let Conversation { commands, events } = conversation;
-    let mut prompt = Some(text);
+    let mut prompt = Some(task);
     while let Some(event) = events.recv().await {
         let reply = match event {
             Event::Started(_) => prompt.take().map(say),
@@ -173,13 +190,13 @@ async fn converse(
                 let outcome = Err(format!("no tool is called `{}`", request.tool));
                 Some(Command::ToolResult { request: request.request, outcome })
             }
-            Event::Final { text, .. } => match protocol::parse(&text) {
+            Event::Final { text, .. } => match read_answer(&text, &check) {
                 Ok(response) => return Ok(response),
-                Err(refusal) if repairs > 0 => {
+                Err((_, repair)) if repairs > 0 => {
                     repairs -= 1;
-                    Some(say(prompt::repair(&refusal)))
+                    Some(say(repair))
                 }
-                Err(refusal) => {
+                Err((refusal, _)) => {
                     let message = format!("the backend's response was refused: {refusal}");
                     return Err(Failure::new(FailureKind::Protocol, message));
                 }
@@ -206,6 +223,15 @@ async fn converse(
         }
     }
     Err(Failure::new(FailureKind::Crashed, "the backend went away"))
+}
+
+/// The response, or why it is none and how it is asked for again.
+fn read_answer(text: &str, check: &AnswerCheck) -> Result<protocol::Response, (String, String)> {
+    let response = protocol::parse(text).map_err(|refusal| (refusal.to_string(), prompt::repair(&refusal)))?;
+    match check(&response.answer) {
+        Ok(()) => Ok(response),
+        Err(reason) => Err((reason.clone(), prompt::repair_answer(&reason))),
+    }
 }
 
 pub(super) fn say(text: String) -> Command {
@@ -235,7 +261,10 @@ mod tests {
             sender.send(event).await.unwrap();
         }
         let mut conversation = Conversation { commands, events: receiver };
-        let answer = answer(&mut conversation, "the task".to_owned(), repairs).await;
+        let check: AnswerCheck =
+            Box::new(|answer| if answer == "maybe" { Err("it is vague".to_owned()) } else { Ok(()) });
+        let exchange = Exchange { check, ..Exchange::new("the task".to_owned(), repairs) };
+        let answer = answer(&mut conversation, exchange).await;
         drop((conversation, sender));
         let mut heard = Vec::new();
         while let Some(command) = told.recv().await {
@@ -294,6 +323,8 @@ mod tests {
             (0, vec![started(), last("yes"), good()], 1, None),
             (1, vec![started(), last("yes"), good()], 2, Some("yes")),
             (1, vec![started(), last("yes"), last(r#"{"answer":"yes"} no"#), good()], 2, None),
+            (1, vec![started(), last(r#"{"answer":"maybe"}"#), good()], 2, Some("yes")),
+            (0, vec![started(), last(r#"{"answer":"maybe"}"#), good()], 1, None),
         ] {
             let (answer, told) = play(events, repairs).await;
             assert_eq!((answer.ok().as_deref(), told.len()), (expected, prompts));

@@ -69,6 +69,18 @@ pub fn integrate(parent: &Worktree, child: Child) -> Result<Outcome, GitError> {
     integrate_by(parent, child, &mut || Ok(()))
 }
 
+/// Changes the files from one commit to another, if the work tree holds exactly the first.
+pub(super) fn replace(worktree: &Worktree, from: Oid, to: Oid) -> Result<Outcome, GitError> {
+    recover(worktree)?;
+    let (repo, message) = (worktree.repo.open()?, format!("work tree of `{}`", worktree.branch));
+    let found = history::record(worktree, &[], &message)?.commit;
+    let others = plan::edits(&repo, from, found)?;
+    match others.is_empty() {
+        true => replace_files(worktree, from, to, &mut || Ok(())),
+        false => Ok(Outcome::Changed { files: others.into_iter().map(|edit| edit.path).collect() }),
+    }
+}
+
 /// The files in which a child's commits and the parent's work tree as it is do not go together. Nothing is written there.
 pub fn conflicts(parent: &Worktree, child: Child) -> Result<Vec<PathBuf>, GitError> {
     if child.base == child.head {
@@ -110,6 +122,16 @@ fn integrate_by(
         Merged::Clean { tree } => tree,
         Merged::Conflict { files, .. } => return Ok(Outcome::Conflict { files }),
     };
+    replace_files(parent, ours, result, gate)
+}
+
+/// Brings the files in which `result` differs from `ours`, which is what the tree holds.
+fn replace_files(
+    parent: &Worktree,
+    ours: Oid,
+    result: Oid,
+    gate: &mut dyn FnMut() -> Result<(), Stopped>,
+) -> Result<Outcome, GitError> {
     let edits = plan::edits(&parent.repo.open()?, ours, result)?;
     let refused: Vec<_> = edits.iter().filter(|edit| edit.is_refused()).map(|edit| edit.path.clone()).collect();
     if !refused.is_empty() {

@@ -24,7 +24,7 @@ use tracing::warn;
 use super::history::{self, Recorded, tip_ref};
 use super::merge;
 use super::worktree::{registration, spare};
-use super::{GitError, Oid, Repo, Worktree, integrate, owner_access, status};
+use super::{GitError, Oid, Repo, Worktree, integrate, owner_access, resolution, status};
 use crate::id::SessionId;
 
 pub use discard::{Discard, Step};
@@ -187,7 +187,16 @@ pub fn forget(repo: &Repo, session: SessionId) -> Result<(), GitError> {
 /// Forgets how a session came to where it is; what was put aside on the way stays.
 fn forget_history(repo: &Repo, session: SessionId) -> Result<(), GitError> {
     let checkpoints = format!("refs/coppice/checkpoints/{session}/*");
-    delete(repo, &[salvage_ref(session.as_str()), hidden::refs(session), checkpoints, tip_ref(session)])
+    delete(
+        repo,
+        &[
+            salvage_ref(session.as_str()),
+            hidden::refs(session),
+            checkpoints,
+            tip_ref(session),
+            resolution::proposal_ref(session),
+        ],
+    )
 }
 
 pub(super) fn delete(repo: &Repo, patterns: &[String]) -> Result<(), GitError> {

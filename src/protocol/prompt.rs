@@ -14,7 +14,7 @@ use askama::Template;
 use super::parse::ResponseError;
 use super::schema::schema_text;
 
-pub use aside::{Work, message, title};
+pub use aside::{MarkedConflict, MarkedPath, Work, message, resolution, title};
 pub use comments::{Comment, Side, comments};
 pub use parts::{Part, split};
 pub use replay::{PastTurn, Transcript, TurnEnd};
@@ -162,6 +162,11 @@ pub fn repair(error: &ResponseError) -> String {
     text(&Repair { error })
 }
 
+/// Asks for a response again whose answer has another form than the task asks for.
+pub fn repair_answer(reason: &str) -> String {
+    text(&RepairAnswer { reason })
+}
+
 /// The task that carries the answers to all questions of a turn.
 pub fn answers(answers: &[Answer]) -> String {
     let spoken = |answer: &Answer| match answer.text.trim() {
@@ -239,6 +244,12 @@ struct PlanMode<'a> {
 #[template(path = "prompt/repair.md")]
 struct Repair<'a> {
     error: &'a ResponseError,
+}
+
+#[derive(Template)]
+#[template(path = "prompt/repair_answer.md")]
+struct RepairAnswer<'a> {
+    reason: &'a str,
 }
 
 #[derive(Template)]

@@ -9,6 +9,7 @@ mod import;
 mod permission;
 mod project;
 mod publish;
+mod resolution;
 mod review;
 mod session;
 
@@ -104,6 +105,8 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         publish::pull,
         publish::push,
         publish::update_pull,
+        resolution::accept,
+        resolution::propose,
         review::add,
         review::edit,
         review::forget,
@@ -167,6 +170,8 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}/undo", post(session::undo))
         .route("/v1/sessions/{id}/rebase", post(session::rebase))
         .route("/v1/sessions/{id}/merge", post(session::merge))
+        .route("/v1/sessions/{id}/resolutions", post(resolution::propose))
+        .route("/v1/sessions/{id}/resolutions/{proposal}", post(resolution::accept))
         .route("/v1/sessions/{id}/archive", post(session::archive))
         .route("/v1/sessions/{id}/restore", post(session::restore))
         .route("/v1/sessions/{id}/integrate", post(family::integrate))

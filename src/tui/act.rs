@@ -47,6 +47,7 @@ pub(crate) fn perform(model: &mut Model, action: Action) -> Vec<Request> {
         Action::Continue => composer::relay(model),
         Action::Merge => confirm::merge(model),
         Action::Rebase => confirm::rebase(model),
+        Action::Resolve => confirm::resolve(model),
         Action::Integrate => confirm::integrate(model),
         Action::Undo => confirm::undo(model),
         Action::Diff => review::open(model),

@@ -23,7 +23,8 @@ use crate::api::error::{HookChanges, UnseenChanges};
 use crate::api::project::{Trust, TrustState};
 use crate::api::publish::{CreatePull, UpdatePull};
 use crate::api::request::{MergeHooks, MergeStyle, MergeUnseen, SetPosture};
-use crate::api::session::Session;
+use crate::api::resolution::ResolutionProposal;
+use crate::api::session::{Session, Status};
 use crate::look::line::Line;
 use said::{GAP, Press, Said, commit};
 
@@ -72,6 +73,8 @@ enum About {
     Rebase {
         session: String,
     },
+    /// What a model proposes for a conflict.
+    Resolution(Box<ResolutionProposal>),
     /// A child's changes into the files of its parent.
     Integrate {
         session: String,
@@ -109,6 +112,7 @@ impl About {
             | About::Undo { .. }
             | About::UndoMerge { .. }
             | About::Rebase { .. }
+            | About::Resolution(_)
             | About::Integrate { .. }
             | About::Remove { .. }
             | About::Publish(_)
@@ -144,6 +148,28 @@ pub(crate) fn undo(model: &mut Model) -> Vec<Request> {
 
 pub(crate) fn rebase(model: &mut Model) -> Vec<Request> {
     ask(model, |session| About::Rebase { session })
+}
+
+/// Asks a model; its proposal comes as a question.
+pub(crate) fn resolve(model: &mut Model) -> Vec<Request> {
+    let conflict = model.current().filter(|session| session.status == Status::Conflict);
+    let Some(session) = conflict.map(|session| session.id.clone()) else {
+        return notice::say(model, "no session in conflict is selected".to_owned());
+    };
+    let mut requests = notice::say(model, "the model looks at the conflict".to_owned());
+    requests.push(Request::ProposeResolution(session));
+    requests
+}
+
+/// Shows what a model proposes, unless the person is at something else by then.
+pub(crate) fn resolution_came(model: &mut Model, proposal: ResolutionProposal) -> Vec<Request> {
+    match model.can_be_interrupted() {
+        true => open(model, About::Resolution(Box::new(proposal))),
+        false => {
+            let accept = format!("coppice resolve {} --accept {}", proposal.session, proposal.id);
+            notice::say(model, format!("a resolution is proposed: `/resolve` asks again, `{accept}` applies it"))
+        }
+    }
 }
 
 pub(crate) fn integrate(model: &mut Model) -> Vec<Request> {
@@ -415,6 +441,10 @@ fn agreed(model: &mut Model) -> Vec<Request> {
         About::Undo { session, to } => vec![Request::Undo { session, to, merge: None }],
         About::UndoMerge { session, commit } => vec![Request::Undo { session, to: None, merge: Some(commit) }],
         About::Rebase { session } => vec![Request::Rebase(session)],
+        About::Resolution(proposal) => {
+            let ResolutionProposal { id, session, .. } = *proposal;
+            vec![Request::AcceptResolution { session, proposal: id }]
+        }
         About::Integrate { session } => vec![Request::Integrate(session)],
         About::Remove { session } => vec![Request::Remove(session)],
         About::Publish(publish) => vec![Request::Publish(publish)],

@@ -58,6 +58,8 @@ pub(crate) enum Action {
     Continue,
     Merge,
     Rebase,
+    /// A model's proposal for a conflict.
+    Resolve,
     Integrate,
     Undo,
     Diff,

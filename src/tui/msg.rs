@@ -14,6 +14,7 @@ use crate::api::permission::SavedPlan;
 use crate::api::project::{Backend, Check, ConfigValue, Trust};
 use crate::api::publish::{CreatePull, UpdatePull};
 use crate::api::request::{CreateSession, Decide, MergeHooks, MergeStyle, MergeUnseen, SendPrompt, SetPosture};
+use crate::api::resolution::ResolutionProposal;
 use crate::api::review::{Review, Side};
 use crate::api::session::{Diff, QueuedPrompt, Session};
 use crate::api::workflow::Workflow;
@@ -100,6 +101,12 @@ pub(crate) enum Request {
         unseen: MergeUnseen,
     },
     Rebase(String),
+    /// Asks a model to resolve a conflict.
+    ProposeResolution(String),
+    AcceptResolution {
+        session: String,
+        proposal: String,
+    },
     Integrate(String),
     Undo {
         session: String,
@@ -323,6 +330,7 @@ pub(crate) enum Reply {
     Agents(AgentFiles),
     Config(Vec<ConfigValue>),
     Trust(Box<Trust>),
+    Resolution(Box<ResolutionProposal>),
     /// A text to read.
     Seen(Box<Seen>),
     Plans(Vec<SavedPlan>),

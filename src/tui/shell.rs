@@ -377,6 +377,8 @@ impl Shell {
             | Request::Resume(_)
             | Request::Merge { .. }
             | Request::Rebase(_)
+            | Request::ProposeResolution(_)
+            | Request::AcceptResolution { .. }
             | Request::Integrate(_)
             | Request::Undo { .. }
             | Request::Redo(_)

@@ -226,6 +226,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             confirm::hook_changes_came(model, session, style, unseen, changes)
         }
         Reply::UnseenChanges { session, changes } => confirm::unseen_changes_came(model, session, changes),
+        Reply::Resolution(proposal) => confirm::resolution_came(model, *proposal),
         Reply::Trust(trust) => confirm::trust_came(model, *trust),
         Reply::Workflow { session, workflow } => decide::workflow_came(model, session, *workflow),
         Reply::Seen(seen) => panel::came(model, *seen),

@@ -52,6 +52,7 @@ mod quiet;
 mod race;
 mod registries;
 mod repositories;
+mod resolve;
 mod response;
 mod resume;
 mod review;

@@ -177,7 +177,7 @@ fn a_conflict_names_its_files_and_harms_nothing() {
     -- stderr
     conflict
       README.md
-    hint: `main` is merged into the worktree; conflicting text files have marks: `coppice send [ID1] 'resolve the conflict'` or edit the files in [ROOT]/coppice/data/worktrees/[PROJECT]/[ID1], then `coppice merge [ID1]`
+    hint: `main` is merged into the worktree; conflicting text files have marks: `coppice resolve [ID1]` proposes a resolution, `coppice send [ID1] 'resolve the conflict'` lets the agent edit them, or edit the files in [ROOT]/coppice/data/worktrees/[PROJECT]/[ID1]; then `coppice merge [ID1]`
     ");
     assert_eq!(env.status(&id), "conflict");
     assert_eq!(env.session(&id)["conflicts"], json!(["README.md"]));

@@ -146,7 +146,7 @@ fn an_end_says_what_to_type() {
     conflict
       a.rs
       b.rs
-    hint: `main` is merged into the worktree; conflicting text files have marks: `coppice send abcd2345 'resolve the conflict'` or edit the files in /data/worktrees/abcd2345, then `coppice merge abcd2345`
+    hint: `main` is merged into the worktree; conflicting text files have marks: `coppice resolve abcd2345` proposes a resolution, `coppice send abcd2345 'resolve the conflict'` lets the agent edit them, or edit the files in /data/worktrees/abcd2345; then `coppice merge abcd2345`
     ");
     insta::assert_snapshot!(text(sample::session(Status::Ready)), @r"
     ready abcd2345  2 files +12 -4

@@ -121,6 +121,7 @@ impl Actor {
             Command::Undo { .. } | Command::Redo => "be undone",
             Command::Merge { .. } => "be merged",
             Command::Rebase => "be rebased",
+            Command::Resolution(_) => "be resolved",
             Command::Integrate => "be integrated",
             Command::Archive => "be archived",
             Command::Remove => "be removed",

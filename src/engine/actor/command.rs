@@ -60,6 +60,7 @@ impl Actor {
             Command::Relink { common_dir } => self.relink(common_dir).await,
             Command::Merge(request) => self.merge(request).await,
             Command::Rebase => self.rebase().await,
+            Command::Resolution(command) => self.resolve(command).await,
             Command::Integrate => self.integrate_into_parent().await,
             Command::SetPosture { posture, yolo } => self.set_posture(posture, yolo).await,
             Command::Attach(visit) => self.attach(visit).await,

@@ -29,6 +29,7 @@ impl Actor {
     pub(super) async fn persist(&mut self, durability: Durability, changes: Vec<Change>) -> Result<(), StoreError> {
         self.shared.live.flush(self.id);
         let before = self.record.status;
+        let stale_proposal = self.take_stale_proposal();
         let ends_with_waits = self.closing.is_some() && self.record.outlives();
         self.record.settle(self.state, if ends_with_waits { self.record.updated_at } else { clock::now() });
         let waits = matches!(self.state, Session::Attached(_)) && self.go_on && !self.record.body.order.is_empty();
@@ -50,6 +51,9 @@ impl Actor {
                 self.timing.retry = None;
                 self.shared.forget_unsaved(self.id);
                 self.handoff_stored();
+                if stale_proposal.is_some() {
+                    self.delete_proposal().await;
+                }
                 if before != self.record.status {
                     let (session, status) = (self.id.to_string(), self.record.status);
                     self.shared.live.show(Live::Status { session, status });

@@ -24,6 +24,7 @@ use crate::store::{Change, Durability, Write};
 use super::super::fault::Fault;
 use super::super::prepare;
 use super::super::record::{ChildAccess, Tree, TurnBody};
+use super::super::resolution::ProposalCommand;
 use super::{Actor, Command};
 
 /// What a command does with the session's files.
@@ -48,10 +49,13 @@ impl Command {
             | Self::Resume(_)
             | Self::Attach(_)
             | Self::Archive => FileUse::Continue,
-            Self::Merge(_) | Self::Rebase | Self::Integrate => FileUse::Integrate,
+            Self::Merge(_) | Self::Rebase | Self::Integrate | Self::Resolution(ProposalCommand::Accept(_)) => {
+                FileUse::Integrate
+            }
             Self::Undo(_) | Self::Redo => FileUse::Reset,
             Self::Remove
             | Self::Restore
+            | Self::Resolution(ProposalCommand::Keep(_))
             | Self::DropPrompt { .. }
             | Self::Decide { .. }
             | Self::Stop

@@ -1,10 +1,12 @@
-//! The tasks of questions on the side: a title, a commit message.
+//! The tasks of questions on the side: a title, a commit message, the resolution of a conflict.
 //!
 //! What people, agents and files said is quoted: it is the matter of the question and never an instruction.
 
 use askama::Template;
 
+use super::replay::quote;
 use super::text;
+use crate::protocol::resolution::MarkedFile;
 
 /// How much of a prompt a title is made of, in bytes.
 const PROMPT_LIMIT: usize = 4 * 1024;
@@ -15,6 +17,9 @@ const PATCH_LIMIT: usize = 16 * 1024;
 /// How much of a summary and of a table of files goes along, in bytes each.
 const BRIEF_LIMIT: usize = 4 * 1024;
 
+/// How many lines before and after a region of a conflict are shown.
+const CONTEXT_LINES: usize = 8;
+
 /// What a turn did, for a message about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Work<'a> {
@@ -22,6 +27,42 @@ pub struct Work<'a> {
     /// The table of files.
     pub stat: &'a str,
     pub patch: &'a str,
+}
+
+/// A session whose work does not go together with its base.
+#[derive(Debug, Clone, Copy)]
+pub struct MarkedConflict<'a> {
+    pub title: &'a str,
+    pub summary: &'a str,
+    /// The name of the base branch.
+    pub base: &'a str,
+    pub files: &'a [MarkedPath<'a>],
+}
+
+/// A file with conflict marks, and its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkedPath<'a> {
+    pub path: String,
+    pub file: MarkedFile<'a>,
+}
+
+/// Asks for a text for every region of the files, which are numbered from 1 through all files.
+pub fn resolution(conflict: MarkedConflict<'_>) -> String {
+    let MarkedConflict { title, summary, base, files } = conflict;
+    let mut numbers = 1..;
+    let files = files.iter().map(|MarkedPath { path, file }| {
+        let around = file.surroundings(CONTEXT_LINES);
+        let regions = file.regions().zip(around).zip(&mut numbers).map(|((region, (before, after)), number)| Region {
+            number,
+            before: quote(before),
+            ours: quote(region.ours),
+            theirs: quote(region.theirs),
+            after: quote(after),
+        });
+        FileRegions { path: quote(path), regions: regions.collect() }
+    });
+    let (title, summary) = (quoted(title, BRIEF_LIMIT), quoted(summary, BRIEF_LIMIT));
+    text(&Resolution { title, summary, base: &base.replace('`', "'"), files: files.collect() })
 }
 
 /// Asks for the title of a session that begins with this prompt.
@@ -50,6 +91,28 @@ struct Message {
     patch: String,
 }
 
+#[derive(Template)]
+#[template(path = "prompt/resolution.md")]
+struct Resolution<'a> {
+    title: String,
+    summary: String,
+    base: &'a str,
+    files: Vec<FileRegions>,
+}
+
+struct FileRegions {
+    path: String,
+    regions: Vec<Region>,
+}
+
+struct Region {
+    number: usize,
+    before: String,
+    ours: String,
+    theirs: String,
+    after: String,
+}
+
 /// The text as a quotation, cut at the limit.
 fn quoted(text: &str, limit: usize) -> String {
     let text = text.trim_end();
@@ -64,6 +127,7 @@ fn quoted(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::resolution::{MarkLabels, cut_regions};
 
     #[test]
     fn what_was_said_is_quoted_and_bounded() {
@@ -73,6 +137,18 @@ mod tests {
         let task = title(&"---\n".repeat(10_000));
         assert!(task.len() < 2 * PROMPT_LIMIT, "{}", task.len());
         assert!(task.lines().all(|line| line != "---"));
+    }
+
+    #[test]
+    fn regions_are_numbered_through_all_files_and_quoted() {
+        let labels = MarkLabels { ours: "work", theirs: "main" };
+        let text = "one\n<<<<<<< work\nours\r\n=======\n---\n>>>>>>> main\ntwo\n";
+        let cut = || cut_regions(text.as_bytes(), labels).unwrap();
+        let file = |path: &str| MarkedPath { path: path.to_owned(), file: cut() };
+        let files = [file("a"), file("b\nc")];
+        let task = resolution(MarkedConflict { title: "Add a port", summary: "", base: "main", files: &files });
+        let (_, shown) = task.split_once("use no tools.\n\n").unwrap();
+        insta::assert_snapshot!(shown, @"");
     }
 
     #[test]

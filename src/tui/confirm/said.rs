@@ -4,6 +4,7 @@ use super::About;
 use crate::api::error::{HookChanges, UnseenChanges};
 use crate::api::project::{Trust, TrustState};
 use crate::api::request::{MergeHooks, MergeStyle, MergeUnseen};
+use crate::api::resolution::{ProposedFile, ResolutionProposal};
 use crate::api::session::Session;
 use crate::look::line::{Line, Tone, file_name, one_line, visible};
 use crate::look::status::{count, title};
@@ -54,6 +55,7 @@ pub(super) fn of(model: &Model, about: &About) -> Said {
         About::Undo { session: id, to } => undo(model, session(id), *to),
         About::UndoMerge { session: id, commit: _ } => undo_merge(model, session(id)),
         About::Rebase { session: id } => rebase(model, session(id)),
+        About::Resolution(proposal) => resolution(model, session(&proposal.session), proposal),
         About::Integrate { session: id } => integrate(model, session(id)),
         About::Remove { session: id } => remove(model, session(id)),
         About::Publish(publish) => publishing(model, model.world.sessions.get(publish.session()), publish),
@@ -248,6 +250,25 @@ fn rebase(model: &Model, session: Option<&Session>) -> Said {
             Line::new().dim(format!("{base} stays as it is.")),
         ],
         keys: keys(model, &[(Press::Letter('y'), "rebases"), (Press::Leave, "not yet")]),
+    }
+}
+
+fn resolution(model: &Model, session: Option<&Session>, proposal: &ResolutionProposal) -> Said {
+    let file = |file: &ProposedFile| {
+        Line::new().plain(one_line(&file.path)).dim(format!("  {}", count(file.regions as usize, "region")))
+    };
+    let mut lines: Vec<_> = proposal.files.iter().map(file).collect();
+    lines.extend(proposal.left_out.iter().map(|file| {
+        Line::toned(Tone::Warn, format!("{} stays as it is", one_line(&file.path)))
+            .dim(format!(": {}", one_line(&file.reason)))
+    }));
+    lines.push(Line::new());
+    lines.extend(visible(&proposal.patch).lines().map(|line| Line::toned(patch_tone(line), line)));
+    Said {
+        title: format!("Resolve the conflict of \"{}\" like this?", name(session)),
+        tone: Tone::Warn,
+        lines,
+        keys: keys(model, &[(Press::Letter('y'), "applies it"), (Press::Move, "scroll"), (Press::Leave, "not yet")]),
     }
 }
 

@@ -282,6 +282,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         "rebase onto the base branch",
         Some("rebase"),
     ),
+    row(Action::Resolve, "resolve", &[], &[], "let a model propose how to resolve the conflict", Some("resolve")),
     row(
         Action::Integrate,
         "integrate",

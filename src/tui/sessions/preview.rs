@@ -242,7 +242,9 @@ fn conflict(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
         Some(_) => ("make the two fit, here or in the session above".to_owned(), (Action::Integrate, "integrates")),
         None => {
             let base = one_line(&session.base.name);
-            let how = format!("{base} is merged into the worktree; conflicting text files have marks");
+            let how = format!(
+                "{base} is merged into the worktree; conflicting text files have marks; `/resolve` proposes a resolution"
+            );
             (how, (Action::Merge, "merges"))
         }
     };

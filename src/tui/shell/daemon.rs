@@ -238,6 +238,7 @@ fn kind(request: &Request) -> Kind<'_> {
         Request::Answer { session, .. }
         | Request::Decide { session, .. }
         | Request::Merge { session, .. }
+        | Request::AcceptResolution { session, .. }
         | Request::Undo { session, .. }
         | Request::SetPosture { session, .. }
         | Request::Drop { session, .. }
@@ -264,6 +265,7 @@ fn kind(request: &Request) -> Kind<'_> {
         | Request::FindMoved
         | Request::Page { .. }
         | Request::Diff { .. }
+        | Request::ProposeResolution(_)
         | Request::Review(ReviewAct::Read { .. })
         | Request::Files { .. }
         | Request::Workflow(_)
@@ -308,6 +310,8 @@ fn doing(request: &Request) -> &'static str {
         Request::Resume(_) => "resume the session",
         Request::Merge { .. } => "merge",
         Request::Rebase(_) => "rebase",
+        Request::ProposeResolution(_) => "propose a resolution",
+        Request::AcceptResolution { .. } => "resolve the conflict",
         Request::Integrate(_) => "bring the result into the parent",
         Request::Undo { .. } => "undo",
         Request::Redo(_) => "take back the undo",

@@ -274,7 +274,7 @@ fn a_conflict_says_where_it_is_and_how_it_ends() {
                                                                 │     a.rs
                                                                 │     b.rs
                                                                 │   main is merged into the worktree; conflicting text
-                                                                │   files have marks
+                                                                │   files have marks; `/resolve` proposes a resolution
                                                                 │   i writes to the agent · ! opens a shell · m merges
                                                                 │
                                                                 │

@@ -63,6 +63,10 @@ impl Desk {
                 let rebased = to.rebase(&session).await;
                 came("rebased", session, rebased)?
             }
+            Request::ProposeResolution(session) => Reply::Resolution(Box::new(to.propose_resolution(&session).await?)),
+            Request::AcceptResolution { session, proposal } => {
+                done("the proposal is applied", to.accept_resolution(&session, &proposal).await?)
+            }
             Request::Integrate(id) => done("brought into the parent", to.integrate(&id).await?),
             Request::Undo { session, to: turn, merge } => {
                 let is_merge = merge.is_some();

@@ -1,0 +1,153 @@
+//! A conflict that a model proposes to resolve and a person accepts.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::env::TestEnv;
+use crate::script::{run, steps, write};
+
+/// A world whose agent answers questions on the side by this script.
+fn world(aside: &str) -> TestEnv {
+    let env = TestEnv::new();
+    let command = json!([env!("CARGO_BIN_EXE_coppice"), "demo-agent", "--aside", aside]);
+    env.configure(&format!(
+        "[sandbox]\nlevel = \"off\"\n[backends.scripted]\ntransport = \"acp\"\ncommand = {command}\n"
+    ));
+    env
+}
+
+/// Answers with these lines for the first region, the only one.
+fn answer(lines: &str) -> String {
+    format!("@answer <<DONE\n@@@ region 1\n{lines}\n@@@ end\nDONE")
+}
+
+/// A session in conflict with `main` about `README.md` and whatever else the script and the user changed.
+fn in_conflict(env: &TestEnv, script: &[String], others: &[(&str, &str)]) -> String {
+    let script: Vec<_> = [write("README.md", "theirs")].into_iter().chain(script.iter().cloned()).collect();
+    let id = env.create_with(&["--model", "scripted"], &steps(&script));
+    env.wait_for(&id, "ready");
+    env.write("README.md", "ours\n");
+    for (path, text) in others {
+        env.write(path, text);
+    }
+    env.commit("ours");
+    env.coppice(&["merge", &id]).exits(1).transcript();
+    assert_eq!(env.status(&id), "conflict");
+    id
+}
+
+fn readme(env: &TestEnv, id: &str) -> String {
+    fs::read_to_string(env.worktree(id).join("README.md")).unwrap()
+}
+
+fn proposal(env: &TestEnv, id: &str) -> Value {
+    env.json(&["resolve", id])
+}
+
+fn kept(env: &TestEnv) -> String {
+    env.git(&["for-each-ref", "--format=%(objectname)", "refs/coppice/resolutions/"])
+}
+
+#[test]
+fn a_model_proposes_a_resolution_and_a_person_accepts_it() {
+    let env = world(&answer("both"));
+    let id = in_conflict(&env, &[], &[]);
+    let marked = readme(&env, &id);
+    insta::assert_snapshot!(env.coppice(&["resolve", &id]).transcript(), @"");
+    assert_eq!((readme(&env, &id), env.status(&id)), (marked, "conflict".to_owned()));
+
+    let proposal = proposal(&env, &id);
+    let proposed = proposal["id"].as_str().unwrap().to_owned();
+    assert_eq!(kept(&env), proposed);
+    assert_eq!(proposal["files"], json!([{"path": "README.md", "regions": 1}]));
+    env.kill_daemon();
+    insta::assert_snapshot!(env.coppice(&["resolve", &id, "--accept", &proposed]).transcript(), @"");
+    assert_eq!((readme(&env, &id), env.status(&id)), ("both\n".to_owned(), "ready".to_owned()));
+    assert_eq!(kept(&env), "");
+    let tree = env.worktree(&id);
+    assert_eq!(env.git_in(&tree, &["status", "--porcelain"]), "");
+    assert_eq!(env.git_in(&tree, &["log", "-1", "--format=%s"]), "Resolve the conflict with main");
+
+    let again = env.coppice(&["resolve", &id, "--accept", &proposed]).exits(1).stderr;
+    assert!(again.starts_with(&format!("error: session `{id}` is ready: it cannot be resolved\n")), "{again}");
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("README.md"), "both\n");
+}
+
+#[test]
+fn a_proposal_is_for_the_files_that_it_was_made_for() {
+    let env = world(&answer("both"));
+    let id = in_conflict(&env, &[], &[]);
+    let proposed = proposal(&env, &id)["id"].as_str().unwrap().to_owned();
+    let unknown = env.coppice(&["resolve", &id, "--accept", &"0".repeat(40)]).exits(5).stderr;
+    assert!(unknown.contains(&format!("`coppice resolve {id}` proposes again")), "{unknown}");
+
+    let (marked, file) = (readme(&env, &id), env.worktree(&id).join("README.md"));
+    fs::write(&file, format!("{marked}more\n")).unwrap();
+    let refused = env.coppice(&["resolve", &id, "--accept", &proposed]).transcript();
+    insta::assert_snapshot!(refused, @"");
+    assert_eq!((readme(&env, &id), env.status(&id)), (format!("{marked}more\n"), "conflict".to_owned()));
+
+    fs::write(&file, &marked).unwrap();
+    fs::write(env.worktree(&id).join("other.txt"), "another file\n").unwrap();
+    let refused = env.coppice(&["resolve", &id, "--accept", &proposed]).exits(1).stderr;
+    assert!(refused.contains("other.txt"), "{refused}");
+    fs::remove_file(env.worktree(&id).join("other.txt")).unwrap();
+    env.coppice(&["resolve", &id, "--accept", &proposed]).succeeds();
+    assert_eq!((readme(&env, &id), env.status(&id)), ("both\n".to_owned(), "ready".to_owned()));
+}
+
+#[test]
+fn a_bad_answer_is_repaired_once_and_then_refused() {
+    let env = world(&format!("@answer both\n@then\n{}", answer("both")));
+    let id = in_conflict(&env, &[], &[]);
+    assert_eq!(proposal(&env, &id)["files"][0]["path"], "README.md");
+
+    let env = world(&format!("@answer both\n@then\n{}", answer("<<<<<<< main")));
+    let id = in_conflict(&env, &[], &[]);
+    let marked = readme(&env, &id);
+    insta::assert_snapshot!(env.coppice(&["resolve", &id]).transcript(), @"");
+    assert_eq!((readme(&env, &id), env.status(&id), kept(&env)), (marked, "conflict".to_owned(), String::new()));
+}
+
+#[test]
+fn files_without_marks_are_listed_and_left_alone() {
+    let env = world(&answer("both"));
+    env.write("gone.txt", "1\n");
+    env.commit("a file");
+    let id = in_conflict(&env, &["@delete gone.txt".to_owned()], &[("gone.txt", "2\n")]);
+    let proposal = proposal(&env, &id);
+    let reason = "it has no conflict marks: one side deleted it, git cannot merge it by lines, or it is resolved";
+    assert_eq!(proposal["left_out"], json!([{"path": "gone.txt", "reason": reason}]));
+    let accepted = env.coppice(&["resolve", &id, "--accept", proposal["id"].as_str().unwrap()]);
+    insta::assert_snapshot!(accepted.transcript(), @"");
+    assert_eq!(readme(&env, &id), "both\n");
+    insta::assert_snapshot!(env.coppice(&["resolve", &id]).transcript(), @"");
+}
+
+#[test]
+fn the_proposal_goes_when_the_session_leaves_the_conflict() {
+    let env = world(&answer("both"));
+    let id = in_conflict(&env, &[], &[]);
+    proposal(&env, &id);
+    assert_ne!(kept(&env), "");
+    fs::write(env.worktree(&id).join("README.md"), "by hand\n").unwrap();
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!((kept(&env), env.read("README.md")), (String::new(), "by hand\n".to_owned()));
+}
+
+#[test]
+fn agents_can_neither_ask_for_a_proposal_nor_accept_one() {
+    let env = world(&answer("both"));
+    let id = in_conflict(&env, &[], &[]);
+    let proposed = proposal(&env, &id)["id"].as_str().unwrap().to_owned();
+    let (program, home) = (env!("CARGO_BIN_EXE_coppice"), env.path("coppice"));
+    for act in [format!("resolve {id}"), format!("resolve {id} --accept {proposed}")] {
+        let line = format!("COPPICE_HOME={} {program} {act} > said.txt 2>&1; true", home.display());
+        let other = env.create_ready(&run(&line));
+        let said = fs::read_to_string(env.worktree(&other).join("said.txt")).unwrap();
+        assert!(said.starts_with("error: only a person may do this"), "{act}: {said}");
+    }
+    assert_eq!(env.status(&id), "conflict");
+}
