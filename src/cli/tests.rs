@@ -25,7 +25,7 @@ fn the_commands_are_the_contract() {
     assert_eq!(
         names.join(", "),
         "new, run, list, show, events, wait, inbox, send, queue, answer, stop, resume, approve, deny, posture, attach, \
-         shell, diff, comment, review, undo, merge, rebase, integrate, push, pr, pr create, pr update, pr show, pr review, archive, \
+         shell, diff, comment, review, undo, merge, rebase, resolve, integrate, push, pr, pr create, pr update, pr show, pr review, archive, \
          rm, restore, agents, agents list, agents show, agents check, agents init, tools, \
          backends, backends list, backends add, backends check, models, permissions, permissions explain, permissions import, plan, plan list, plan show, plan resume, doctor, config, config get, \
          config set, config unset, config path, trust, project, project relink, demo, mcp, mcp import, daemon, daemon run, daemon start, \

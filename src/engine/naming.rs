@@ -21,7 +21,7 @@ use super::fault::Fault;
 use super::prepare;
 use super::record::Record;
 use super::shared::Shared;
-use super::utility::{self, Exchange, Utility};
+use super::utility::{self, QuestionTerms, Utility};
 
 /// A change of more lines is told by its table of files alone.
 const PATCH_LINES: u64 = 5_000;
@@ -110,8 +110,8 @@ impl Aside {
         let model = spec.models.small.clone().or_else(|| record.body.model.clone());
         let env = prepare::captured_environment(shared, record);
         let reasoning = model.as_deref().and_then(|model| utility::least_reasoning(&spec, model));
-        let exchange = Exchange::new(task, config.repair);
-        let question = Utility { spec, config, model, reasoning, env, exchange };
+        let terms = QuestionTerms::new(task, config.repair);
+        let question = Utility { spec, config, model, reasoning, env, terms };
         Ok(utility::ask(shared, question).await?.answer)
     }
 

@@ -7,10 +7,6 @@ mod question;
 mod state;
 mod undo;
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
 use crate::api::event::PromptAuthor;
@@ -447,15 +443,6 @@ impl Body {
     /// Who works.
     pub(super) fn engine(&self) -> EngineRecord {
         EngineRecord { backend: self.backend.clone(), model: self.model.clone(), reasoning: self.reasoning.clone() }
-    }
-
-    /// The files in conflict.
-    pub(super) fn conflict_paths(&self) -> Vec<PathBuf> {
-        match self.conflicts.len() == self.conflict_files.len() {
-            true => self.conflict_files.iter().map(|file| PathBuf::from(OsStr::from_bytes(&file.path))).collect(),
-            // Conflicts with the parent, and those of records without more than names.
-            false => self.conflicts.iter().map(PathBuf::from).collect(),
-        }
     }
 
     /// Whose tools it asked for. A word of a later version is taken for the tightest that is known.

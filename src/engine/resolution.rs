@@ -4,6 +4,8 @@
 //! and applies it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,8 +23,8 @@ use crate::session::{Rest, Session as SessionState};
 
 use super::actor::{Command, blocking};
 use super::fault::Fault;
-use super::record::Record;
-use super::utility::{self, Exchange, Utility};
+use super::record::{Body, Record};
+use super::utility::{self, QuestionTerms, Utility};
 use super::{Engine, prepare, view};
 
 /// How much text of marked regions goes into one question, in bytes.
@@ -65,7 +67,7 @@ impl Engine {
         require_conflict(&record, record.found(), "be resolved")?;
         let repo = prepare::open_repo(&record).await?;
         let tree = prepare::tree_of(&record, &repo)?;
-        let paths: Vec<PathBuf> = record.body.conflict_paths();
+        let paths: Vec<PathBuf> = conflict_paths(&record.body);
         let read = move |tree: Worktree| resolution::read_conflict(&tree, &paths);
         let snapshot = self.shared.in_stoppable_tree(record.id, &tree, read).await?;
         let Selection { files, left_out } = select_files(&snapshot, &record);
@@ -127,17 +129,19 @@ impl Engine {
         let asked = sizes.clone();
         let check =
             Box::new(move |answer: &str| parse_resolution(answer, &asked).map(drop).map_err(|error| error.to_string()));
-        let exchange = Exchange { patience: PATIENCE, check, ..Exchange::new(task, config.repair) };
+        let terms = QuestionTerms { patience: PATIENCE, check, ..QuestionTerms::new(task, config.repair) };
         let question = Utility {
             model: record.body.model.clone(),
             reasoning: record.body.reasoning.as_deref().and_then(Reasoning::parse),
             env: prepare::captured_environment(shared, record),
             spec,
             config,
-            exchange,
+            terms,
         };
         let hint = format!("`coppice resolve {}` asks again", record.id);
-        let failed = |failure: Failure| match failure.hint.is_empty() {
+        // What these say otherwise is about the prompt of a turn.
+        let asks_again = |kind: &FailureKind| matches!(kind, FailureKind::Protocol | FailureKind::Timeout);
+        let failed = |failure: Failure| match asks_again(&failure.kind) || failure.hint.is_empty() {
             true => Fault::Unstarted(failure.with_hint(hint)),
             false => Fault::Unstarted(failure),
         };
@@ -159,6 +163,14 @@ pub(super) fn require_conflict(record: &Record, state: SessionState, act: &'stat
             let hint = Some(format!("possible are {}", next.join(", ")));
             Err(Fault::WrongState { id, status: record.status, act, hint })
         }
+    }
+}
+
+fn conflict_paths(body: &Body) -> Vec<PathBuf> {
+    match body.conflicts.len() == body.conflict_files.len() {
+        true => body.conflict_files.iter().map(|file| PathBuf::from(OsStr::from_bytes(&file.path))).collect(),
+        // Conflicts with the parent, and those of records without more than names.
+        false => body.conflicts.iter().map(PathBuf::from).collect(),
     }
 }
 

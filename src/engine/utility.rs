@@ -42,11 +42,11 @@ pub(super) struct Utility {
     pub(super) model: Option<String>,
     pub(super) reasoning: Option<Reasoning>,
     pub(super) env: Environment,
-    pub(super) exchange: Exchange,
+    pub(super) terms: QuestionTerms,
 }
 
 /// What is said, and which answer will do.
-pub(super) struct Exchange {
+pub(super) struct QuestionTerms {
     pub(super) task: String,
     pub(super) patience: Duration,
     /// How often it is asked again after a refused response.
@@ -57,7 +57,7 @@ pub(super) struct Exchange {
 
 pub(super) type AnswerCheck = Box<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 
-impl Exchange {
+impl QuestionTerms {
     /// One to which any text is an answer.
     pub(super) fn new(task: String, repairs: u32) -> Self {
         Self { task, patience: PATIENCE, repairs, check: Box::new(|_| Ok(())) }
@@ -72,13 +72,13 @@ pub(super) async fn ask(shared: &Shared, question: Utility) -> Result<protocol::
         place = shared.asides.acquire() => place.map_err(|_| cancelled())?,
     };
     let scratch = make_scratch(&shared.data)?;
-    let Utility { spec, config, model, reasoning, env, mut exchange } = question;
+    let Utility { spec, config, model, reasoning, env, mut terms } = question;
     let profile = Request::UtilityPrompt.profile();
     let (rules, place) = match spec.rules {
         Rules::InSystem => (Some(prompt::preamble(profile)), Place::Beside),
         Rules::InPrompt => (None, Place::InPrompt),
     };
-    exchange.task = prompt::render(profile, place, Delivery::BootstrapFull, &[], &exchange.task);
+    terms.task = prompt::render(profile, place, Delivery::BootstrapFull, &[], &terms.task);
     let confined = confine::compose_question(shared, &spec, &config, scratch.path(), Access::ReadOnly, env).await?;
     let launch = launch_question(shared, spec, model, confined, rules, scratch.path())?;
     let launch = Launch { reasoning, ..launch };
@@ -86,7 +86,7 @@ pub(super) async fn ask(shared: &Shared, question: Utility) -> Result<protocol::
     let mut conversation = shared.backends.start(launch);
     let answer = tokio::select! {
         () = shared.stop.cancelled() => Err(cancelled()),
-        answer = answer(&mut conversation, exchange) => answer,
+        answer = answer(&mut conversation, terms) => answer,
     };
     close(conversation).await;
     drop(scratch);
@@ -167,16 +167,16 @@ pub(super) fn least_reasoning(spec: &Spec, model: &str) -> Option<Reasoning> {
 }
 
 /// The answer, if it comes in time.
-async fn answer(conversation: &mut Conversation, exchange: Exchange) -> Result<protocol::Response, Failure> {
-    let patience = exchange.patience;
-    timeout(patience, converse(conversation, exchange)).await.unwrap_or_else(|_| {
+async fn answer(conversation: &mut Conversation, terms: QuestionTerms) -> Result<protocol::Response, Failure> {
+    let patience = terms.patience;
+    timeout(patience, converse(conversation, terms)).await.unwrap_or_else(|_| {
         Err(Failure::new(FailureKind::Timeout, format!("no answer came within {} s", patience.as_secs())))
     })
 }
 
 /// Sends the prompt as soon as the conversation is open, and holds what comes to the strict parser.
-async fn converse(conversation: &mut Conversation, exchange: Exchange) -> Result<protocol::Response, Failure> {
-    let Exchange { task, patience: _, mut repairs, check } = exchange;
+async fn converse(conversation: &mut Conversation, terms: QuestionTerms) -> Result<protocol::Response, Failure> {
+    let QuestionTerms { task, patience: _, mut repairs, check } = terms;
     let Conversation { commands, events } = conversation;
     let mut prompt = Some(task);
     while let Some(event) = events.recv().await {
@@ -263,8 +263,8 @@ mod tests {
         let mut conversation = Conversation { commands, events: receiver };
         let check: AnswerCheck =
             Box::new(|answer| if answer == "maybe" { Err("it is vague".to_owned()) } else { Ok(()) });
-        let exchange = Exchange { check, ..Exchange::new("the task".to_owned(), repairs) };
-        let answer = answer(&mut conversation, exchange).await;
+        let terms = QuestionTerms { check, ..QuestionTerms::new("the task".to_owned(), repairs) };
+        let answer = answer(&mut conversation, terms).await;
         drop((conversation, sender));
         let mut heard = Vec::new();
         while let Some(command) = told.recv().await {

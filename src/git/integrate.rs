@@ -69,11 +69,15 @@ pub fn integrate(parent: &Worktree, child: Child) -> Result<Outcome, GitError> {
     integrate_by(parent, child, &mut || Ok(()))
 }
 
-/// Changes the files from one commit to another, if the work tree holds exactly the first.
+/// Changes the files from one commit to another, if the work tree holds exactly the first. One that holds the second has
+/// nothing to change: whoever died right after that can ask again.
 pub(super) fn replace(worktree: &Worktree, from: Oid, to: Oid) -> Result<Outcome, GitError> {
     recover(worktree)?;
     let (repo, message) = (worktree.repo.open()?, format!("work tree of `{}`", worktree.branch));
     let found = history::record(worktree, &[], &message)?.commit;
+    if plan::edits(&repo, found, to)?.is_empty() {
+        return Ok(Outcome::Nothing);
+    }
     let others = plan::edits(&repo, from, found)?;
     match others.is_empty() {
         true => replace_files(worktree, from, to, &mut || Ok(())),

@@ -139,6 +139,7 @@ mod tests {
         write(&other, "other\n");
         assert!(matches!(apply_proposal(&tree, proposal).unwrap(), Outcome::Integrated { .. }));
         assert_eq!(fs::read_to_string(&text).unwrap(), "resolved\n");
+        assert_eq!(apply_proposal(&tree, proposal).unwrap(), Outcome::Nothing);
     }
 
     #[test]

@@ -5,7 +5,11 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::env::TestEnv;
+use crate::kill::CRASH;
 use crate::script::{run, steps, write};
+
+/// More effects than an acceptance has.
+const EFFECTS: u32 = 30;
 
 /// A world whose agent answers questions on the side by this script.
 fn world(aside: &str) -> TestEnv {
@@ -54,7 +58,27 @@ fn a_model_proposes_a_resolution_and_a_person_accepts_it() {
     let env = world(&answer("both"));
     let id = in_conflict(&env, &[], &[]);
     let marked = readme(&env, &id);
-    insta::assert_snapshot!(env.coppice(&["resolve", &id]).transcript(), @"");
+    let shown = env.coppice(&["resolve", &id]).transcript();
+    // The marks name the session, so the hash of the file is another one each time.
+    let shown: Vec<_> = shown.lines().filter(|line| !line.starts_with("index ")).collect();
+    insta::assert_snapshot!(shown.join("\n"), @"
+    exit: 4
+    -- stdout
+    diff --git a/README.md b/README.md
+    --- a/README.md
+    +++ b/README.md
+    @@ -1,5 +1 @@
+    -<<<<<<< refs/heads/coppice/[ID1]/write-readme-md-theirs
+    -theirs
+    -=======
+    -ours
+    ->>>>>>> refs/heads/main
+    +both
+    -- stderr
+    proposal [COMMIT]
+      README.md  1 region
+    hint: `coppice resolve [ID1] --accept [COMMIT]` applies it
+    ");
     assert_eq!((readme(&env, &id), env.status(&id)), (marked, "conflict".to_owned()));
 
     let proposal = proposal(&env, &id);
@@ -62,7 +86,11 @@ fn a_model_proposes_a_resolution_and_a_person_accepts_it() {
     assert_eq!(kept(&env), proposed);
     assert_eq!(proposal["files"], json!([{"path": "README.md", "regions": 1}]));
     env.kill_daemon();
-    insta::assert_snapshot!(env.coppice(&["resolve", &id, "--accept", &proposed]).transcript(), @"");
+    insta::assert_snapshot!(env.coppice(&["resolve", &id, "--accept", &proposed]).transcript(), @"
+    exit: 0
+    -- stderr
+    [ID1] the proposal is applied, ready
+    ");
     assert_eq!((readme(&env, &id), env.status(&id)), ("both\n".to_owned(), "ready".to_owned()));
     assert_eq!(kept(&env), "");
     let tree = env.worktree(&id);
@@ -76,6 +104,36 @@ fn a_model_proposes_a_resolution_and_a_person_accepts_it() {
 }
 
 #[test]
+fn an_acceptance_that_is_cut_anywhere_can_be_repeated() {
+    for effect in 1..EFFECTS {
+        let mut env = world(&answer("both"));
+        let id = in_conflict(&env, &[], &[]);
+        let proposed = proposal(&env, &id)["id"].as_str().unwrap().to_owned();
+        env.kill_daemon();
+        env.set(CRASH, &effect.to_string());
+        env.coppice(&["daemon", "start"]).succeeds();
+        env.unset(CRASH);
+        let marked = env.daemon_pid();
+        // The daemon may die before it can answer.
+        env.coppice(&["resolve", &id, "--accept", &proposed]).transcript();
+        let survived = marked.is_some() && env.daemon_pid() == marked;
+        if env.status(&id) == "conflict" {
+            env.coppice(&["resolve", &id, "--accept", &proposed]).succeeds();
+        }
+        assert_eq!((readme(&env, &id), env.status(&id)), ("both\n".to_owned(), "ready".to_owned()), "at {effect}");
+        // The daemon that survived would die in the merge.
+        env.kill_daemon();
+        env.coppice(&["merge", &id]).succeeds();
+        assert_eq!(env.read("README.md"), "both\n");
+        if survived {
+            assert!(effect > 1, "the daemon did not end itself");
+            return;
+        }
+    }
+    panic!("an acceptance has more than {EFFECTS} effects");
+}
+
+#[test]
 fn a_proposal_is_for_the_files_that_it_was_made_for() {
     let env = world(&answer("both"));
     let id = in_conflict(&env, &[], &[]);
@@ -86,7 +144,13 @@ fn a_proposal_is_for_the_files_that_it_was_made_for() {
     let (marked, file) = (readme(&env, &id), env.worktree(&id).join("README.md"));
     fs::write(&file, format!("{marked}more\n")).unwrap();
     let refused = env.coppice(&["resolve", &id, "--accept", &proposed]).transcript();
-    insta::assert_snapshot!(refused, @"");
+    insta::assert_snapshot!(refused, @"
+    exit: 1
+    -- stderr
+    error: files of session `[ID1]` changed after the resolution was proposed: README.md
+
+    hint: `coppice resolve [ID1]` proposes again
+    ");
     assert_eq!((readme(&env, &id), env.status(&id)), (format!("{marked}more\n"), "conflict".to_owned()));
 
     fs::write(&file, &marked).unwrap();
@@ -107,7 +171,13 @@ fn a_bad_answer_is_repaired_once_and_then_refused() {
     let env = world(&format!("@answer both\n@then\n{}", answer("<<<<<<< main")));
     let id = in_conflict(&env, &[], &[]);
     let marked = readme(&env, &id);
-    insta::assert_snapshot!(env.coppice(&["resolve", &id]).transcript(), @"");
+    insta::assert_snapshot!(env.coppice(&["resolve", &id]).transcript(), @"
+    exit: 1
+    -- stderr
+    error: the backend's response was refused: the text for region 1 holds a conflict mark
+
+    hint: `coppice resolve [ID1]` asks again
+    ");
     assert_eq!((readme(&env, &id), env.status(&id), kept(&env)), (marked, "conflict".to_owned(), String::new()));
 }
 
@@ -121,9 +191,20 @@ fn files_without_marks_are_listed_and_left_alone() {
     let reason = "it has no conflict marks: one side deleted it, git cannot merge it by lines, or it is resolved";
     assert_eq!(proposal["left_out"], json!([{"path": "gone.txt", "reason": reason}]));
     let accepted = env.coppice(&["resolve", &id, "--accept", proposal["id"].as_str().unwrap()]);
-    insta::assert_snapshot!(accepted.transcript(), @"");
+    insta::assert_snapshot!(accepted.transcript(), @"
+    exit: 0
+    -- stderr
+    [ID1] the proposal is applied, conflict
+    still in conflict: gone.txt
+    ");
     assert_eq!(readme(&env, &id), "both\n");
-    insta::assert_snapshot!(env.coppice(&["resolve", &id]).transcript(), @"");
+    insta::assert_snapshot!(env.coppice(&["resolve", &id]).transcript(), @"
+    exit: 1
+    -- stderr
+    error: no resolution can be proposed for session `[ID1]`: `gone.txt`: it has no conflict marks: one side deleted it, git cannot merge it by lines, or it is resolved
+
+    hint: edit the files in `coppice shell [ID1]`, or let the agent: `coppice send [ID1] 'resolve the conflict'`
+    ");
 }
 
 #[test]

@@ -148,7 +148,35 @@ mod tests {
         let files = [file("a"), file("b\nc")];
         let task = resolution(MarkedConflict { title: "Add a port", summary: "", base: "main", files: &files });
         let (_, shown) = task.split_once("use no tools.\n\n").unwrap();
-        insta::assert_snapshot!(shown, @"");
+        insta::assert_snapshot!(shown, @"
+        The session:
+        > Add a port
+
+        The file:
+        > a
+
+        Region 1. The lines before it:
+        > one
+        The session's version:
+        > ours
+        The version of `main`:
+        > ---
+        The lines after it:
+        > two
+
+        The file:
+        > b
+        > c
+
+        Region 2. The lines before it:
+        > one
+        The session's version:
+        > ours
+        The version of `main`:
+        > ---
+        The lines after it:
+        > two
+        ");
     }
 
     #[test]

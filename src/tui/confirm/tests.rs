@@ -5,6 +5,7 @@ use ratatui::layout::Size;
 use super::*;
 use crate::api::error::HookFileChange;
 use crate::api::project::ConfigValue;
+use crate::api::resolution::{ProposedFile, UnproposedFile};
 use crate::api::session::{Sandbox, Session, Status, UndoableMerge};
 use crate::look::sample;
 use crate::tui::model::View;
@@ -538,4 +539,36 @@ fn an_act_shows_its_warnings_until_a_key_is_pressed() {
     update(&mut model, Msg::Reply(Reply::Done { said: "merged".into(), session: Some(Box::new(session)) }));
     let text = screen(&mut model);
     assert!(text.contains("merged") && text.contains("! the teardown command `x` failed"), "{text}");
+}
+
+#[test]
+fn a_proposed_resolution_is_shown_with_its_patch_and_only_its_letter_applies_it() {
+    let mut model = facing(NARROW, ready());
+    assert!(!resolve(&mut model).contains(&Request::ProposeResolution("abcd2345".into())));
+    let mut model = facing(NARROW, sample::conflict());
+    assert!(resolve(&mut model).contains(&Request::ProposeResolution("abcd2345".into())));
+    let proposal = ResolutionProposal {
+        id: "0a1b".into(),
+        session: "abcd2345".into(),
+        files: vec![ProposedFile { path: "a.rs".into(), regions: 2 }],
+        left_out: vec![UnproposedFile { path: "b.rs".into(), reason: "it is not text".into() }],
+        patch: "--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1 @@\n-<<<<<<< ours\n+both\u{1b}[2J\n".into(),
+    };
+    update(&mut model, Msg::Reply(Reply::Resolution(Box::new(proposal))));
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ Resolve the conflict of "Fix the parser" like this? ─────────────────────────╮
+    │ a.rs  2 regions                                                              │
+    │ b.rs stays as it is: it is not text                                          │
+    │                                                                              │
+    │ --- a/a.rs                                                                   │
+    │ +++ b/a.rs                                                                   │
+    │ @@ -1,2 +1 @@                                                                │
+    │ -<<<<<<< ours                                                                │
+    │ +both�[2J                                                                    │
+    ╰ y applies it  k/j scroll  esc not yet ───────────────────────────────────────╯
+    "#);
+    assert_eq!(press(&mut model, &["enter"]), vec![]);
+    assert!(is_open(&model));
+    let accepted = Request::AcceptResolution { session: "abcd2345".into(), proposal: "0a1b".into() };
+    assert_eq!(press(&mut model, &["y"]), vec![accepted]);
 }

@@ -35,7 +35,7 @@ fn help_lies_over_the_view_and_scrolls() {
     model.overlay = Some(Overlay::Help(State::of(Context::Approval, None)));
     insta::assert_snapshot!(screen(&mut model), @r"
     ╭ Keys of an approval ─────────────────────────────────────────────────────────────────────────────────────────────────╮
-    │ Here                                                         /rebase       rebase onto the base branch               │
+    │ Here                                                         /resolve      let a model propose how to resolve the…   │
     │   y                allow it once                             /integrate    bring a child's result into its parent    │
     │   s                allow it in this session                  /undo         take back the last turn's changes         │
     │   a                allow it always: saves the rule that…     /diff         look at the changes                       │
@@ -69,7 +69,7 @@ fn help_lies_over_the_view_and_scrolls() {
     │   /answer       answer the questions                         /expand       show all of every card, or less           │
     │   /approve      look at the approval and decide              /search       search the transcript                     │
     │   /stop         stop the turn; what it changed is kept       /thoughts     show or hide what the agent thought       │
-    ╰───────────────────────────────────────────────────────────────────────────────────── 3 more, j/k scroll · esc closes ╯
+    ╰───────────────────────────────────────────────────────────────────────────────────── 4 more, j/k scroll · esc closes ╯
     ");
     model.size = NARROW;
     press(&mut model, &["j", "pagedown", "k"]);
@@ -97,7 +97,7 @@ fn help_lies_over_the_view_and_scrolls() {
     │   /all          show or hide what is merged or archived                      │
     │   /decide       decide what waits here                                       │
     │   /answer       answer the questions                                         │
-    ╰──────────────────────────────────────────── 42 more, j/k scroll · esc closes ╯
+    ╰──────────────────────────────────────────── 43 more, j/k scroll · esc closes ╯
     ");
     press(&mut model, &["G"]);
     let end = screen(&mut model);
