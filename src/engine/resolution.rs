@@ -65,6 +65,8 @@ impl Engine {
     async fn propose(&self, id: &str) -> Result<ResolutionProposal, Fault> {
         let record = self.record(id).await?;
         require_conflict(&record, record.found(), "be resolved")?;
+        // A daemon with a question is not idle.
+        let _going = self.shared.busy();
         let repo = prepare::open_repo(&record).await?;
         let tree = prepare::tree_of(&record, &repo)?;
         let paths: Vec<PathBuf> = conflict_paths(&record.body);
