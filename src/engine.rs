@@ -42,6 +42,7 @@ mod plan_mode;
 mod plans;
 mod posture;
 mod prepare;
+mod prepared_review;
 mod project;
 mod publish;
 mod query;

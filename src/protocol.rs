@@ -4,6 +4,7 @@
 //! and a CLI's own JSON stays inside its backend.
 
 mod find;
+pub mod findings;
 pub mod naming;
 pub mod parse;
 pub mod prompt;

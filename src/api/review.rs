@@ -11,6 +11,22 @@ pub struct Review {
     pub comments: Vec<Comment>,
     /// The files that were looked at, by path.
     pub files: Vec<FileReview>,
+    /// What a model said when it was last asked to prepare the review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepared: Option<PreparedReview>,
+}
+
+/// A review that a model prepared: its findings are drafts among the comments, until the person drops or sends them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PreparedReview {
+    /// What it was to look at, if anything in particular.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
+    /// How many of its findings became drafts.
+    pub findings: u32,
+    /// What it said besides; empty when nothing, and cut when it is long.
+    pub text: String,
+    pub prepared_at: i64,
 }
 
 /// Something said about one line of the changes.
@@ -29,6 +45,9 @@ pub struct Comment {
     /// When the agent was told; until then it is a draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<i64>,
+    /// A model wrote it when it prepared the review, and no person has changed it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suggested: bool,
 }
 
 /// Which file the number of a line counts in.
@@ -61,6 +80,15 @@ pub struct AddComment {
     pub text: String,
     #[serde(default)]
     pub quote: String,
+}
+
+/// `POST /v1/sessions/{id}/review/prepare`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PrepareReview {
+    /// What the model is to look at above all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
 }
 
 /// `PUT /v1/sessions/{id}/review/comments/{comment}`

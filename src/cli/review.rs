@@ -5,16 +5,21 @@ use super::line::{Line, Tone, file_name, one_line, visible};
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
 use crate::api::request::DiffQuery;
-use crate::api::review::{Comment, LookAt, Review, Side};
+use crate::api::review::{Comment, LookAt, PrepareReview, PreparedReview, Review, Side};
 use crate::client::connection::Connection;
 use crate::tui::patch_digests;
 
 /// Shows what you said about a session's changes and which files you looked at; sends it as one prompt.
+///
+/// With `--focus`, a model reads the changes first: what it finds becomes drafts, marked as suggested. Edit them with
+/// `coppice comment ID --edit N TEXT`, drop them with `--drop N`; nothing is sent before you do.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   coppice comment k3f src/limit.rs:11 \"read it once in new(), not per call\"
   coppice review k3f
+  coppice review k3f --focus
+  coppice review k3f --focus \"what happens when the file is gone\"
   coppice review k3f --drop 2
   coppice review k3f --looked-at src/limit.rs src/main.rs
   coppice review k3f --not-looked-at src/main.rs
@@ -25,6 +30,10 @@ pub(super) struct Args {
     /// Send all drafts to the agent as one prompt.
     #[arg(long, conflicts_with_all = ["drop", "looked_at", "not_looked_at"])]
     send: bool,
+    /// Have a model prepare the review, with a look at this above all if you name something.
+    #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "")]
+    #[arg(conflicts_with_all = ["send", "drop", "looked_at", "not_looked_at"])]
+    focus: Option<String>,
     /// Forget the comment with this number.
     #[arg(long, value_name = "N")]
     drop: Option<u32>,
@@ -52,6 +61,9 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         }
         return Ok(Exit::Done);
     }
+    if let Some(focus) = args.focus {
+        return prepare(&client, id, focus, args.format.choice(), context).await;
+    }
     mark(&client, id, &args.looked_at, &args.not_looked_at).await?;
     let review = match args.drop {
         Some(comment) => client.drop_comment(id, comment).await?,
@@ -69,6 +81,33 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
             if review.comments.is_empty() {
                 context.output.say(&Line::new().dim("no comments"))?;
             }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Has a model prepare the review, and shows it.
+async fn prepare(
+    client: &Connection,
+    id: &str,
+    focus: String,
+    format: Format,
+    context: &mut Context,
+) -> Result<Exit, Failure> {
+    if let Format::Human = format {
+        context.output.say(&Line::new().dim("a model reads the changes; this can take minutes, Ctrl+C gives it up"))?;
+    }
+    let review = client.prepare_review(id, &PrepareReview { focus: Some(focus) }).await?;
+    match format {
+        Format::Json => context.output.json(&review)?,
+        Format::Human => {
+            context.output.lines(&lines(&review, context.now()))?;
+            let drafts = review.comments.iter().filter(|comment| comment.sent_at.is_none()).count();
+            let next = match drafts {
+                0 => "nothing to send".to_owned(),
+                drafts => format!("`coppice review {id} --send` sends {}", count(drafts, "draft")),
+            };
+            context.output.say(&Line::new().dim(next))?;
         }
     }
     Ok(Exit::Done)
@@ -96,7 +135,16 @@ async fn mark(client: &Connection, id: &str, looked: &[String], not_looked: &[St
 fn lines(review: &Review, now: i64) -> Vec<Line> {
     let comments = review.comments.iter().flat_map(|comment| comment_lines(comment, now));
     let files = review.files.iter().map(|file| Line::new().dim("looked at  ").plain(file_name(&file.path)));
-    comments.chain(files).collect()
+    comments.chain(files).chain(review.prepared.iter().flat_map(prepared_lines)).collect()
+}
+
+/// What a model said besides its findings.
+fn prepared_lines(prepared: &PreparedReview) -> Vec<Line> {
+    let found = count(prepared.findings as usize, "finding");
+    let about = prepared.focus.as_ref().map(|focus| format!(" about {}", one_line(focus))).unwrap_or_default();
+    let head = Line::new().dim(format!("prepared: {found}{about}"));
+    let text = prepared.text.lines().map(|line| Line::new().plain(format!("   {}", visible(line)).trim_end()));
+    std::iter::once(head).chain(text).collect()
 }
 
 fn comment_lines(comment: &Comment, now: i64) -> Vec<Line> {
@@ -105,6 +153,7 @@ fn comment_lines(comment: &Comment, now: i64) -> Vec<Line> {
         Side::New => "",
     };
     let state = match comment.sent_at {
+        None if comment.suggested => Line::toned(Tone::Warn, "suggested"),
         None => Line::toned(Tone::Warn, "draft"),
         Some(sent) => Line::new().dim(format!("sent {} ago", age(now, sent))),
     };
@@ -132,6 +181,7 @@ mod tests {
             quote: "    let cap = self.config.burst;".into(),
             created_at: 0,
             sent_at: None,
+            suggested: false,
         };
         let sent = Comment {
             id: 12,
@@ -141,8 +191,19 @@ mod tests {
             sent_at: Some(60_000),
             ..comment.clone()
         };
+        let suggested = Comment { id: 13, text: "too late".into(), suggested: true, ..comment.clone() };
+        let prepared = PreparedReview {
+            focus: Some("the\nwording\u{7}".into()),
+            findings: 1,
+            text: "Good,\u{1b}[2J\n\nbut late.".into(),
+            prepared_at: 60_000,
+        };
         let looked = |path: &str| FileReview { path: path.into(), digest: "d".into() };
-        let review = Review { comments: vec![comment, sent], files: vec![looked("a.rs"), looked("b\u{1b}.rs")] };
+        let review = Review {
+            comments: vec![comment, sent, suggested],
+            files: vec![looked("a.rs"), looked("b\u{1b}.rs")],
+            prepared: Some(prepared),
+        };
         let text = lines(&review, 180_000).iter().map(Line::text).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
         1  src/limit.rs:11  draft
@@ -152,8 +213,15 @@ mod tests {
            in new()�[2J
         12  src/limit.rs:11 (old)  sent 2m ago
            keep it
+        13  src/limit.rs:11  suggested
+           > let cap = self.config.burst;
+           too late
         looked at  a.rs
         looked at  b�.rs
+        prepared: 1 finding about the wording�
+           Good,�[2J
+
+           but late.
         ");
     }
 }

@@ -26,7 +26,7 @@ use crate::api::request::{
     SendPrompt, SetPosture, Undo,
 };
 use crate::api::resolution::ResolutionProposal;
-use crate::api::review::{AddComment, EditComment, LookAt, Review};
+use crate::api::review::{AddComment, EditComment, LookAt, PrepareReview, Review};
 use crate::api::session::{Diff, InboxItem, QueuedPrompt, Session, Turn};
 use crate::api::tool::{ToolQuery, ToolSurface};
 use crate::api::workflow::Workflow;
@@ -183,6 +183,11 @@ impl Connection {
 
     pub async fn look_at(&self, id: &str, look: &LookAt) -> Result<Review, ClientError> {
         self.send(Method::PUT, &below(id, "review/files"), look).await
+    }
+
+    /// Has a model prepare the review; whoever drops the call gives it up.
+    pub async fn prepare_review(&self, id: &str, prepare: &PrepareReview) -> Result<Review, ClientError> {
+        self.send(Method::POST, &below(id, "review/prepare"), prepare).await
     }
 
     /// All comments that were not sent, as one prompt.

@@ -233,7 +233,7 @@ pub const KEYS: &[Key] = &[
         Kind::Model,
         Some("\"\""),
         Authority::Grants,
-        "Backend, or backend and model, of reviews that start by themselves; empty means the session's own",
+        "Backend, or backend and model, of automatic and of prepared reviews; empty means the session's own",
     ),
     row(
         "workflow.planner_approval",

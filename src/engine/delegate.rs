@@ -37,7 +37,7 @@ use super::work::Wider;
 use super::{handoff, prepare, workflow};
 pub(super) use family::{close_family, refuse_while_parent_works, stop_children};
 pub(super) use resume::{of_unfinished, resume_children, told};
-pub(super) use reviewed_work::describe_work;
+pub(super) use reviewed_work::{PATCH_BYTES, describe_requests, describe_work, list_files};
 pub(super) use spawn::{Wish, child};
 
 /// Who calls, as it was when its turn began.

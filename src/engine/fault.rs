@@ -101,6 +101,12 @@ pub(super) enum Fault {
     CommentSent { id: SessionId, comment: u32 },
     #[error("session `{id}` has no comments that wait to be sent")]
     NothingToSend { id: SessionId },
+    #[error("session `{id}` has changed nothing: there is nothing to review")]
+    NothingToReview { id: SessionId },
+    #[error("the focus of a review has at most {limit} characters")]
+    LongFocus { limit: usize },
+    #[error("the review was not prepared: {}", .0.message)]
+    NotReviewed(Failure),
     #[error("session `{id}` has no turn {turn}")]
     NoTurn { id: SessionId, turn: u32 },
     #[error("no prompt {number} waits in session `{id}`")]
@@ -261,6 +267,7 @@ impl Fault {
             | Fault::OtherRepository { .. }
             | Fault::NoProject
             | Fault::BadComment { .. }
+            | Fault::LongFocus { .. }
             | Fault::BadCursor { .. }
             | Fault::BadRange { .. }
             | Fault::WhoseFiles
@@ -292,6 +299,8 @@ impl Fault {
             | Fault::NothingToSend { .. }
             | Fault::NothingToPropose { .. }
             | Fault::OutdatedProposal { .. }
+            | Fault::NothingToReview { .. }
+            | Fault::NotReviewed(_)
             | Fault::MergeRefused { .. }
             | Fault::MergeUndoRefused { .. }
             | Fault::NotIntegrated { .. }
@@ -321,7 +330,9 @@ impl Fault {
             Fault::WrongState { hint, .. } => hint.clone(),
             Fault::Attached { id, .. } => Some(format!("leave it with Ctrl+], or end it with `coppice stop {id}`")),
             Fault::Unattachable { hint, .. } => Some(hint.clone()),
-            Fault::Unstarted(failure) => Some(failure.hint.clone()).filter(|hint| !hint.is_empty()),
+            Fault::Unstarted(failure) | Fault::NotReviewed(failure) => {
+                Some(failure.hint.clone()).filter(|hint| !hint.is_empty())
+            }
             Fault::Removed { id } => Some(format!("`coppice restore {id}` brings it back")),
             Fault::NotRemoved { .. } => {
                 text("`coppice list --removed` and `coppice list --all` show what can be restored")
@@ -355,6 +366,7 @@ impl Fault {
             Fault::NoComment { id, .. } => Some(format!("`coppice review {id}` lists the comments")),
             Fault::CommentSent { id, .. } => Some(format!("send another: `coppice comment {id} PATH:LINE TEXT`")),
             Fault::NothingToSend { id } => Some(format!("make one with `coppice comment {id} PATH:LINE TEXT`")),
+            Fault::NothingToReview { id } => Some(format!("`coppice send {id} \"…\"` gives it work")),
             Fault::NoTurn { id, .. } => Some(format!("`coppice show {id}` lists the turns")),
             Fault::NoPrompt { id, .. } => Some(format!("`coppice queue {id}` lists what waits")),
             Fault::PromptTaken { id, .. } => Some(format!("`coppice stop {id}` stops it")),
@@ -462,6 +474,7 @@ impl Fault {
             | Fault::NothingToTrust
             | Fault::NoProject
             | Fault::BadComment { .. }
+            | Fault::LongFocus { .. }
             | Fault::BadCursor { .. }
             | Fault::BadRange { .. }
             | Fault::WhoseFiles

@@ -111,7 +111,8 @@ impl Aside {
         let env = prepare::captured_environment(shared, record);
         let reasoning = model.as_deref().and_then(|model| utility::least_reasoning(&spec, model));
         let terms = QuestionTerms::new(task, config.repair);
-        let question = Utility { spec, config, model, reasoning, env, terms };
+        let stop = shared.stop.clone();
+        let question = Utility { spec, config, model, reasoning, env, terms, stop };
         Ok(utility::ask(shared, question).await?.answer)
     }
 

@@ -139,6 +139,7 @@ impl Engine {
             spec,
             config,
             terms,
+            stop: shared.stop.clone(),
         };
         let hint = format!("`coppice resolve {}` asks again", record.id);
         // What these say otherwise is about the prompt of a turn.

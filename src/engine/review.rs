@@ -6,9 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::api::error::Error;
-use crate::api::review::{AddComment, Comment, EditComment, FileReview, LookAt, Review, Side};
+use crate::api::review::{AddComment, Comment, EditComment, FileReview, LookAt, PreparedReview, Review, Side};
 use crate::api::session::Session;
 use crate::id::SessionId;
+use crate::protocol::findings::Finding;
 use crate::protocol::prompt;
 use crate::store::{Change, Durability, ReviewRow, Write};
 
@@ -101,6 +102,20 @@ impl Engine {
     }
 }
 
+/// Puts the findings of a model among the comments.
+pub(super) async fn alter_prepared(
+    shared: &Shared,
+    id: SessionId,
+    findings: Vec<Finding>,
+    prepared: PreparedReview,
+) -> Result<Review, Fault> {
+    let take = |record: &mut ReviewRecord, _| {
+        record.take_findings(findings, prepared, clock::now());
+        Ok(())
+    };
+    alter(shared, id, take).await
+}
+
 /// Changes what a person is known to have been shown.
 pub(super) async fn alter_shown(shared: &Shared, id: SessionId, act: impl FnOnce(&mut ShownWork)) -> Result<(), Fault> {
     let alter_record = |record: &mut ReviewRecord, _| {
@@ -159,8 +174,24 @@ impl ReviewRecord {
             quote: quoted(&quote),
             created_at: now,
             sent_at: None,
+            suggested: false,
         });
         Ok(())
+    }
+
+    /// Takes what a model found in the place of what it found before, except what a person made their own or sent.
+    fn take_findings(&mut self, findings: Vec<Finding>, mut prepared: PreparedReview, now: i64) {
+        self.review.comments.retain(|comment| !comment.suggested || comment.sent_at.is_some());
+        for Finding { path, line, quote, text } in findings {
+            // One that no person could make is none.
+            if self.add(AddComment { path, line, side: Side::New, text, quote }, now).is_ok()
+                && let Some(comment) = self.review.comments.last_mut()
+            {
+                comment.suggested = true;
+                prepared.findings += 1;
+            }
+        }
+        self.review.prepared = Some(prepared);
     }
 
     fn edit(&mut self, session: SessionId, id: u32, text: &str) -> Result<(), Fault> {
@@ -170,6 +201,7 @@ impl ReviewRecord {
             return Err(Fault::CommentSent { id: session, comment: id });
         }
         comment.text = checked_text(text)?;
+        comment.suggested = false;
         Ok(())
     }
 
@@ -314,6 +346,28 @@ mod tests {
         assert!(record.edit(session(), 1, "").is_err());
         record.edit(session(), 1, " better ").unwrap();
         assert_eq!(record.review.comments[0].text, "better");
+    }
+
+    #[test]
+    fn findings_replace_those_that_nobody_took_over() {
+        let finding =
+            |line, text: &str| Finding { path: "a.rs".into(), line, quote: "let a = 1;".into(), text: text.into() };
+        let prepared = || PreparedReview { focus: None, findings: 0, text: "Good.".into(), prepared_at: 5 };
+        let mut record = reviewed(&[("a.rs", 1, "mine")]);
+        let found = vec![finding(2, "two"), finding(3, "three"), finding(0, "nowhere"), finding(4, " ")];
+        record.take_findings(found, prepared(), 6);
+        assert_eq!(record.review.prepared.as_ref().map(|prepared| prepared.findings), Some(2));
+        record.edit(session(), 3, "three, but mine").unwrap();
+        record.take_findings(vec![finding(5, "five")], prepared(), 7);
+        let seen = |record: &ReviewRecord| {
+            let comments = record.review.comments.iter();
+            comments.map(|comment| format!("{} {} {}", comment.id, comment.text, comment.suggested)).collect::<Vec<_>>()
+        };
+        assert_eq!(seen(&record), ["1 mine false", "3 three, but mine false", "5 five true"]);
+        record.send(8);
+        record.take_findings(Vec::new(), prepared(), 9);
+        assert_eq!(seen(&record), ["1 mine false", "3 three, but mine false", "5 five true"]);
+        assert_eq!(serde_json::from_str::<ReviewRecord>(&json(&record)).unwrap(), record);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::api::request::Environment;
 use crate::backend::event::{Block, Command, Decision, Event};
@@ -43,6 +44,8 @@ pub(super) struct Utility {
     pub(super) reasoning: Option<Reasoning>,
     pub(super) env: Environment,
     pub(super) terms: QuestionTerms,
+    /// Nobody wants the answer any more; the daemon's own end, or sooner.
+    pub(super) stop: CancellationToken,
 }
 
 /// What is said, and which answer will do.
@@ -64,15 +67,16 @@ impl QuestionTerms {
     }
 }
 
-/// Asks, and waits until the process that answered is gone. Ends early, as cancelled, with the daemon.
+/// Asks, and waits until the process that answered is gone. Ends early, as cancelled, when it is stopped.
 pub(super) async fn ask(shared: &Shared, question: Utility) -> Result<protocol::Response, Failure> {
-    let cancelled = || Failure::new(FailureKind::Cancelled, "the daemon ended");
+    let stop = question.stop.clone();
+    let cancelled = || Failure::new(FailureKind::Cancelled, "the daemon ended, or nobody waits for the answer");
     let _place = tokio::select! {
-        () = shared.stop.cancelled() => return Err(cancelled()),
+        () = stop.cancelled() => return Err(cancelled()),
         place = shared.asides.acquire() => place.map_err(|_| cancelled())?,
     };
     let scratch = make_scratch(&shared.data)?;
-    let Utility { spec, config, model, reasoning, env, mut terms } = question;
+    let Utility { spec, config, model, reasoning, env, mut terms, stop: _ } = question;
     let profile = Request::UtilityPrompt.profile();
     let (rules, place) = match spec.rules {
         Rules::InSystem => (Some(prompt::preamble(profile)), Place::Beside),
@@ -85,7 +89,7 @@ pub(super) async fn ask(shared: &Shared, question: Utility) -> Result<protocol::
     let surroundings = Surroundings::new(&launch, &config);
     let mut conversation = shared.backends.start(launch);
     let answer = tokio::select! {
-        () = shared.stop.cancelled() => Err(cancelled()),
+        () = stop.cancelled() => Err(cancelled()),
         answer = answer(&mut conversation, terms) => answer,
     };
     close(conversation).await;

@@ -157,13 +157,18 @@ pub fn files_and_patch(
 /// The work as the next checkpoint would commit it, with up to `limit` bytes of the patch. Its tree is made first, and the
 /// tree is what is compared with `from`.
 pub fn review_work(tree: &Worktree, from: &Oid, limit: usize) -> Result<ReviewedWork, GitError> {
+    let content = work_content(tree)?;
+    let diff = Diff::Commit(content);
+    Ok(ReviewedWork { content, files: diff.files(tree, from)?, patch: diff.patch(tree, from, limit)? })
+}
+
+/// The tree that the next checkpoint would commit. It can be compared with like a commit.
+pub fn work_content(tree: &Worktree) -> Result<Oid, GitError> {
     let repo = tree.repo.open()?;
     // Work whose branch somebody deleted can still be read.
     let tip = history::branch_tip(&repo, tree).unwrap_or(tree.base);
     let mut staged = stage::stage(tree, Purpose::Snapshot, &[])?;
-    let content = history::content(&repo, tip, &mut staged)?;
-    let diff = Diff::Commit(content);
-    Ok(ReviewedWork { content, files: diff.files(tree, from)?, patch: diff.patch(tree, from, limit)? })
+    history::content(&repo, tip, &mut staged)
 }
 
 /// What is committed on the session's branch, where it differs from `shown`, a tree or a commit; `None` when it does not.

@@ -184,7 +184,7 @@ fn unquoted(line: &str) -> &str {
 }
 
 /// Whether a character shows as itself: those that steer a terminal or the direction of the text do not.
-fn is_shown(c: char) -> bool {
+pub(super) fn is_shown(c: char) -> bool {
     let steers = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     !c.is_control() && !steers
 }

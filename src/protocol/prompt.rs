@@ -7,6 +7,7 @@ mod aside;
 mod comments;
 mod parts;
 mod replay;
+mod review;
 mod role;
 
 use askama::Template;
@@ -18,6 +19,7 @@ pub use aside::{MarkedConflict, MarkedPath, Work, message, resolution, title};
 pub use comments::{Comment, Side, comments};
 pub use parts::{Part, split};
 pub use replay::{PastTurn, Transcript, TurnEnd};
+pub use review::{ReviewedChanges, review};
 pub use role::{Hearing, Loaded, Role, Tools};
 
 const SEPARATOR: &str = "\n\n---\n\n";

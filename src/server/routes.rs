@@ -111,6 +111,7 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         review::edit,
         review::forget,
         review::look_at,
+        review::prepare,
         review::read,
         review::send,
         session::answer,
@@ -181,6 +182,7 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}/review/comments", post(review::add))
         .route("/v1/sessions/{id}/review/comments/{comment}", put(review::edit).delete(review::forget))
         .route("/v1/sessions/{id}/review/files", put(review::look_at))
+        .route("/v1/sessions/{id}/review/prepare", post(review::prepare))
         .route("/v1/sessions/{id}/review/send", post(review::send))
         // A terminal asks its own person, and what it asks nobody decides here.
         .route("/v1/sessions/{id}/attach", post(attach::attach))

@@ -238,6 +238,11 @@ pub(crate) enum ReviewAct {
     Send {
         session: String,
     },
+    /// Has a model prepare the review.
+    Prepare {
+        session: String,
+        focus: String,
+    },
 }
 
 /// What leaves the machine.
@@ -317,6 +322,11 @@ pub(crate) enum Reply {
         diff: Box<Diff>,
     },
     Review {
+        session: String,
+        review: Review,
+    },
+    /// A model prepared the review.
+    Prepared {
         session: String,
         review: Review,
     },

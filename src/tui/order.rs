@@ -6,7 +6,7 @@ mod tests;
 
 use super::composer::{self, Target};
 use super::model::Model;
-use super::msg::Request;
+use super::msg::{Request, ReviewAct};
 use super::panel::{Depth, Look};
 use super::{confirm, notice};
 use crate::api::error::{Error, ErrorKind};
@@ -31,6 +31,10 @@ pub(crate) enum Order {
     Tools,
     /// The agent's last response as it came.
     Raw,
+    /// A model prepares the review.
+    Review,
+    /// What it said.
+    Prepared,
     Base,
     Title,
     Profile,
@@ -47,8 +51,8 @@ impl Order {
             Order::Raw => words(&["--raw"]),
             Order::Permissions => words(&["explain"]),
             // Names, numbers and texts: there is nothing to choose from.
-            Order::Push | Order::Queue | Order::Base | Order::Title => Some(Vec::new()),
-            Order::Plans | Order::Tools | Order::Draft => None,
+            Order::Push | Order::Queue | Order::Base | Order::Title | Order::Review => Some(Vec::new()),
+            Order::Plans | Order::Tools | Order::Draft | Order::Prepared => None,
         }
     }
 
@@ -62,7 +66,9 @@ impl Order {
             | Order::Queue
             | Order::Permissions
             | Order::Tools
-            | Order::Raw => false,
+            | Order::Raw
+            | Order::Review
+            | Order::Prepared => false,
         }
     }
 }
@@ -80,6 +86,8 @@ pub(crate) fn alone(model: &mut Model, order: Order) -> Vec<Request> {
         | Order::Permissions
         | Order::Tools
         | Order::Raw
+        | Order::Review
+        | Order::Prepared
         | Order::Draft => run(model, order, ""),
     };
     requests.unwrap_or_else(|error| notice::fail(model, "", &error))
@@ -118,6 +126,14 @@ pub(crate) fn run(model: &mut Model, order: Order, words: &str) -> Result<Vec<Re
             "" | "--raw" => vec![Request::Look(Look::Raw(session(model)?))],
             _ => return Err(refusal(format!("`{words}` is not `--raw`"))),
         },
+        Order::Review => {
+            let prepare = ReviewAct::Prepare { session: session(model)?, focus: words.to_owned() };
+            let mut requests =
+                notice::say(model, "a model reads the changes; a notice tells when it is done".to_owned());
+            requests.push(Request::Review(prepare));
+            requests
+        }
+        Order::Prepared => vec![Request::Look(Look::Prepared(session(model)?))],
         Order::Base => {
             let base = given(words);
             task(model)?;

@@ -13,8 +13,10 @@ use super::msg::Request;
 use super::{composer, notice};
 use crate::api::permission::{Explanation, SavedPlan};
 use crate::api::publish::Pull;
+use crate::api::review::PreparedReview;
 use crate::api::tool::ToolSurface;
 use crate::look::line::{Line, Tone, one_line, visible};
+use crate::look::status::count;
 use crate::look::{markdown, pull, tool, verdict};
 
 /// Wider than this, lines are hard to read.
@@ -45,6 +47,8 @@ pub(crate) enum Look {
     },
     /// The agent's last response as it came.
     Raw(String),
+    /// What a model said when it prepared the review of a session.
+    Prepared(String),
 }
 
 /// How much of a pull request is read.
@@ -62,6 +66,7 @@ pub(crate) enum Seen {
     Explanation(Explanation),
     Tools(ToolSurface),
     Raw { session: String, text: Option<String> },
+    Prepared { session: String, prepared: Option<PreparedReview> },
 }
 
 /// What is read, and what can be done with it.
@@ -105,6 +110,15 @@ pub(crate) fn came(model: &mut Model, seen: Seen) -> Vec<Request> {
         Seen::Raw { session, text: Some(text) } => {
             let lines = visible(&text).lines().map(|line| Line::new().plain(line)).collect();
             (format!("The last response of {session}, as it came"), Text::Lines(lines), ("response", text), None)
+        }
+        Seen::Prepared { prepared: None, .. } => {
+            return notice::say(model, "no review is prepared; `/review` asks for one".to_owned());
+        }
+        Seen::Prepared { session, prepared: Some(prepared) } => {
+            let about = prepared.focus.iter().map(|focus| format!("Focus: {focus}\n\n"));
+            let found = format!("{} among the drafts.\n\n", count(prepared.findings as usize, "finding"));
+            let text: String = about.chain([found, prepared.text]).collect();
+            (format!("The prepared review of {session}"), Text::Markdown(text.clone()), ("text", text), None)
         }
     };
     if !model.can_be_interrupted() {

@@ -28,6 +28,7 @@ use super::{bar, notice};
 use crate::api::event::{Event, Payload};
 use crate::api::review::Review;
 use crate::api::session::Diff;
+use crate::look::status::count;
 use comment::{Target, Writing};
 use item::{Item, Layout};
 use patch::Fate;
@@ -126,6 +127,17 @@ pub(crate) fn review_came(model: &mut Model, session: &str, review: Review) -> V
         state.built = None;
     }
     Vec::new()
+}
+
+/// A model prepared the review: its findings are drafts now.
+pub(crate) fn prepared_came(model: &mut Model, session: &str, review: Review) -> Vec<Request> {
+    let prepared = review.prepared.clone();
+    let mut requests = review_came(model, session, review);
+    let Some(prepared) = prepared else { return requests };
+    let words = if prepared.text.is_empty() { "" } else { "; `/prepared` shows what is said besides" };
+    let found = count(prepared.findings as usize, "suggested comment");
+    requests.extend(notice::say(model, format!("the review of {session} is prepared: {found}{words}")));
+    requests
 }
 
 pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {

@@ -203,6 +203,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
         Reply::Refused { ticket, error } => composer::refused(model, ticket, &error),
         Reply::Diff { session, turn, diff } => review::diff_came(model, &session, turn, *diff),
         Reply::Review { session, review } => review::review_came(model, &session, review),
+        Reply::Prepared { session, review } => review::prepared_came(model, &session, review),
         Reply::Files { session, files } => composer::files_came(model, session, files),
         Reply::Backends(backends) => {
             model.world.backends = Some(backends);

@@ -44,6 +44,7 @@ mod permissions;
 mod place;
 mod plan;
 mod planmode;
+mod prepared_review;
 mod project_env;
 mod prompt;
 mod queue;

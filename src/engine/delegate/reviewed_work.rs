@@ -17,7 +17,7 @@ use super::super::work::describe_patch;
 use super::text;
 
 /// How much of the patch is shown.
-const PATCH_BYTES: usize = 64 * 1024;
+pub(in super::super) const PATCH_BYTES: usize = 64 * 1024;
 
 /// How many of the changed files are listed.
 const LISTED_FILES: usize = 200;
@@ -29,10 +29,7 @@ const QUOTED_PROMPTS: usize = 8;
 /// Describes what the session has done up to a commit or to its files as they are. What cannot be read is said in its
 /// place.
 pub(in super::super) async fn describe_work(shared: &Arc<Shared>, session: &Record, repo: &Repo, to: Target) -> String {
-    let prompts = match prompts(shared, session).await {
-        Ok(prompts) => describe_prompts(&prompts),
-        Err(fault) => format!("What the work was asked for could not be read: {}", text(fault)),
-    };
+    let prompts = describe_requests(shared, session).await;
     let changes = match read_changes(shared, session, repo, to).await {
         Ok((files, patch)) => describe_changes(session.body.measured_from(), &files, &patch),
         Err(fault) => format!(
@@ -42,6 +39,14 @@ pub(in super::super) async fn describe_work(shared: &Arc<Shared>, session: &Reco
         ),
     };
     format!("{prompts}\n\n{changes}")
+}
+
+/// Describes what the session was asked for.
+pub(in super::super) async fn describe_requests(shared: &Shared, session: &Record) -> String {
+    match prompts(shared, session).await {
+        Ok(prompts) => describe_prompts(&prompts),
+        Err(fault) => format!("What the work was asked for could not be read: {}", text(fault)),
+    }
 }
 
 /// What the session was asked for, oldest first, without what was undone.
@@ -89,24 +94,29 @@ fn describe_changes(base: &str, files: &[FileChange], patch: &Patch) -> String {
         return format!("No file has changed since commit `{base}`, where the work began.");
     }
     let total = diff::total(files);
-    let listed: Vec<_> = files.iter().take(LISTED_FILES).map(describe_file).collect();
-    let rest = match files.len().saturating_sub(LISTED_FILES) {
-        0 => String::new(),
-        rest => format!("\n…{rest} more"),
-    };
     let cut = match patch.kept.is_cut {
         true => " `git_diff_files` with that base and `paths` shows the rest.",
         false => "",
     };
     format!(
         "The work under review is everything since commit `{base}`. In your work tree it is committed, so `git status` is \
-         clean; to compare, name that commit as the base.{cut}\n\nChanged files ({} files, +{} -{}):\n{}{rest}\n\nPatch:\n{}",
+         clean; to compare, name that commit as the base.{cut}\n\nChanged files ({} files, +{} -{}):\n{}\n\nPatch:\n{}",
         total.files,
         total.insertions,
         total.deletions,
-        listed.join("\n"),
+        list_files(files),
         describe_patch(patch),
     )
+}
+
+/// A line for each file, up to a number of them.
+pub(in super::super) fn list_files(files: &[FileChange]) -> String {
+    let listed: Vec<_> = files.iter().take(LISTED_FILES).map(describe_file).collect();
+    let rest = match files.len().saturating_sub(LISTED_FILES) {
+        0 => String::new(),
+        rest => format!("\n…{rest} more"),
+    };
+    listed.join("\n") + &rest
 }
 
 fn describe_file(file: &FileChange) -> String {

@@ -114,7 +114,7 @@ struct Region {
 }
 
 /// The text as a quotation, cut at the limit.
-fn quoted(text: &str, limit: usize) -> String {
+pub(super) fn quoted(text: &str, limit: usize) -> String {
     let text = text.trim_end();
     let end = text.floor_char_boundary(limit);
     let mut lines: Vec<_> = text[..end].lines().map(|line| format!("> {line}")).collect();

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 
 use super::{App, Reply, reply};
 use crate::api::error::{Error, ErrorBody, ErrorKind};
-use crate::api::review::{AddComment, EditComment, LookAt, Review};
+use crate::api::review::{AddComment, EditComment, LookAt, PrepareReview, Review};
 use crate::api::session::Session;
 use crate::server::error::Body;
 
@@ -61,6 +61,19 @@ pub(super) async fn forget(State(app): State<App>, Path((id, comment)): Path<(St
 )]
 pub(super) async fn look_at(State(app): State<App>, Path(id): Path<String>, Body(look): Body<LookAt>) -> Reply<Review> {
     reply(app.engine.look_at(&id, look).await)
+}
+
+/// Has a model prepare the review: its findings become drafts. Takes minutes; closing the connection gives it up.
+#[utoipa::path(
+    post, path = "/v1/sessions/{id}/review/prepare", params(("id" = String, Path)), request_body = PrepareReview,
+    responses((status = 200, body = Review), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn prepare(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Body(request): Body<PrepareReview>,
+) -> Reply<Review> {
+    reply(app.engine.prepare_review(&id, request).await)
 }
 
 /// Sends all drafts to the agent as one prompt, which waits its turn behind what is queued.

@@ -4,6 +4,7 @@ use super::*;
 use crate::api::permission::SavedPlan;
 use crate::api::publish::Pull;
 use crate::api::request::{CreateSession, Start};
+use crate::api::review::PreparedReview;
 use crate::api::session::QueuedPrompt;
 use crate::look::sample::NOW;
 use crate::tui::msg::{Msg, Publish, Reply};
@@ -209,4 +210,25 @@ fn what_needs_words_is_begun_in_the_composer() {
     alone(&mut model, Order::Title);
     let shown = screen(&mut model);
     assert!(shown.contains("half a prompt") && shown.contains("is written where nothing else is"), "{shown}");
+}
+
+#[test]
+fn a_model_prepares_the_review_that_is_shown_on_request() {
+    let prepare = |focus: &str| Request::Review(ReviewAct::Prepare { session: "reaaaaaa".into(), focus: focus.into() });
+    asks("/review", &[], &prepare(""));
+    asks("/review what if the file is gone", &[], &prepare("what if the file is gone"));
+    asks("/prepared", &[], &Request::Look(Look::Prepared("reaaaaaa".into())));
+    let mut model = model(WIDE, sessions());
+    let seen = |prepared| Msg::Reply(Reply::Seen(Box::new(Seen::Prepared { session: "reaaaaaa".into(), prepared })));
+    update(&mut model, seen(None));
+    assert!(screen(&mut model).contains("no review is prepared"));
+    let text = "Good,\u{1b}[2J but late.".to_owned();
+    update(
+        &mut model,
+        seen(Some(PreparedReview { focus: Some("wording".into()), findings: 2, text, prepared_at: NOW })),
+    );
+    let shown = screen(&mut model);
+    for part in ["The prepared review of reaaaaaa", "Focus: wording", "2 findings among the drafts.", "but late."] {
+        assert!(shown.contains(part), "{shown}");
+    }
 }

@@ -100,7 +100,8 @@ fn comment_rows(comment: &Comment, digits: usize, width: usize) -> Vec<Line> {
         *last = std::mem::take(last).dim(format!("  ({state})"));
     }
     let indent = " ".repeat(digits + 1);
-    let first = Line::new().plain(&indent).with(Tone::Accent, "▏ you: ");
+    let whose = if comment.suggested { "▏ suggested: " } else { "▏ you: " };
+    let first = Line::new().plain(&indent).with(Tone::Accent, whose);
     let next = Line::new().plain(&indent).with(Tone::Accent, "▏ ");
     let mut rows = Vec::new();
     for (number, line) in lines.into_iter().enumerate() {

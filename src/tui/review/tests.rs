@@ -61,6 +61,7 @@ fn draft(id: u32, line: u32, text: &str) -> Comment {
         quote: String::new(),
         created_at: NOW,
         sent_at: None,
+        suggested: false,
     }
 }
 
@@ -106,7 +107,11 @@ fn the_changes_wide() {
     let sent = Comment { sent_at: Some(NOW), ..draft(2, 42, "is it young?") };
     came(
         &mut model,
-        Review { comments: vec![draft(1, 11, "read it once in new(),\nnot per call"), sent], files: vec![] },
+        Review {
+            comments: vec![draft(1, 11, "read it once in new(),\nnot per call"), sent],
+            files: vec![],
+            ..Review::default()
+        },
     );
     insta::assert_snapshot!(shown(&mut model), @r"
      src/gateway/limit.rs  +3 −2   all 3 turns   unified ⇄ split   looked at 0/4 files   1 draft
@@ -231,7 +236,7 @@ fn marks_stand_for_the_patch_that_was_looked_at() {
     assert!(shown(&mut model).contains("looked at 1/4 files"));
     assert_eq!(press(&mut model, &["[", "space"]), [mark(None)]);
     let seen = FileReview { path: "src/gateway/limit.rs".into(), digest };
-    came(&mut model, Review { comments: vec![], files: vec![seen] });
+    came(&mut model, Review { comments: vec![], files: vec![seen], ..Review::default() });
     assert!(shown(&mut model).contains("▸✓ M"));
     let other = PATCH.replace("cap.max(1)", "cap.max(2)");
     update(&mut model, Msg::Reply(Reply::Diff { session: ID.into(), turn: None, diff: diff(&other) }));
@@ -440,7 +445,7 @@ fn clicks_select_files_and_lines() {
 fn no_screen_is_too_small() {
     for (width, height) in [(20, 5), (21, 6), (30, 3), (110, 4), (200, 60), (8, 2), (1, 1)] {
         let mut model = model(Size { width, height });
-        came(&mut model, Review { comments: vec![draft(1, 11, "why?")], files: vec![] });
+        came(&mut model, Review { comments: vec![draft(1, 11, "why?")], files: vec![], ..Review::default() });
         for key in ["w", "i", "a", "esc", "h", "l", "G", "n"] {
             press(&mut model, &[key]);
             screen(&mut model);

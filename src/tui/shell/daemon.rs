@@ -266,7 +266,8 @@ fn kind(request: &Request) -> Kind<'_> {
         | Request::Page { .. }
         | Request::Diff { .. }
         | Request::ProposeResolution(_)
-        | Request::Review(ReviewAct::Read { .. })
+        // What is prepared takes minutes, and changes nothing that another act could meet.
+        | Request::Review(ReviewAct::Read { .. } | ReviewAct::Prepare { .. })
         | Request::Files { .. }
         | Request::Workflow(_)
         | Request::Backends
@@ -323,6 +324,7 @@ fn doing(request: &Request) -> &'static str {
         Request::Diff { .. } => "read the changes",
         Request::Review(ReviewAct::Read { .. }) => "read the comments",
         Request::Review(ReviewAct::Send { .. }) => "send the comments",
+        Request::Review(ReviewAct::Prepare { .. }) => "prepare the review",
         Request::Review(_) => "keep the comment",
         Request::Files { .. } => "list the files",
         Request::Backends => "look for agents",
@@ -339,6 +341,7 @@ fn doing(request: &Request) -> &'static str {
         Request::Look(Look::Explain { .. }) => "ask the rules",
         Request::Look(Look::Tools { .. }) => "list the tools",
         Request::Look(Look::Raw(_)) => "read the response",
+        Request::Look(Look::Prepared(_)) => "read the prepared review",
         Request::Queue(_) => "read the queue",
         Request::Doctor => "examine the machine",
         Request::Workflow(_) => "read the plan",

@@ -43,6 +43,10 @@ impl Desk {
                 let turns = to.turns(&session, &ListTurns { raw: true }).await?.items;
                 Seen::Raw { session, text: turns.into_iter().rev().find_map(|turn| turn.raw) }
             }
+            Look::Prepared(session) => {
+                let prepared = to.review(&session).await?.prepared;
+                Seen::Prepared { session, prepared }
+            }
         };
         Ok(Reply::Seen(Box::new(seen)))
     }

@@ -103,11 +103,12 @@ fn the_completion_stands_above_it() {
      › /resume     go on with a failed or interrupted session
        /rebase     rebase onto the base branch
        /resolve    let a model propose how to resolve the conflict
+       /review     have a model prepare the review of the changes
        /restore    bring a removed session back
        /reasoning  how hard the model thinks
+       /prepared   what the model said about the changes
        /posture    what happens with a call that no rule decides
        /merge      merge into the base branch
-       /approve    look at the approval and decide
      ⇥ completes · a space before / makes it a prompt
     ── new task ─────────────────────────────────────────────────────────────── builder · claude/opus · high · unattended ──
      › /re

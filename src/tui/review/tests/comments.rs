@@ -1,6 +1,7 @@
 //! Comments: written, kept until the daemon holds them, changed, dropped and sent.
 
 use super::*;
+use crate::api::review::PreparedReview;
 use crate::tui::composer;
 use crate::tui::state::Saved;
 
@@ -78,7 +79,14 @@ fn words_are_not_lost_until_they_are_kept() {
         assert_eq!(model.review.writing.as_ref().map(Writing::text).as_deref(), Some("why"), "{leave}");
     }
     press(&mut model, &["enter"]);
-    came(&mut model, Review { comments: vec![Comment { side: Side::Old, ..draft(1, 11, "why") }], files: vec![] });
+    came(
+        &mut model,
+        Review {
+            comments: vec![Comment { side: Side::Old, ..draft(1, 11, "why") }],
+            files: vec![],
+            ..Review::default()
+        },
+    );
     press(&mut model, &["i"]);
     assert_eq!(model.review.writing.as_ref().map(Writing::text).as_deref(), Some(""));
     // An empty box asks for nothing.
@@ -112,7 +120,7 @@ fn words_are_kept_for_each_line_of_each_session() {
         press(&mut model, &["i"]);
         assert_eq!(model.review.writing.as_ref().map(Writing::text).as_deref(), Some(""), "{left}");
         press(&mut model, &["esc"]);
-        came(&mut model, Review { comments: comments.clone(), files: vec![] });
+        came(&mut model, Review { comments: comments.clone(), files: vec![], ..Review::default() });
         model.view = View::Session(ID.into());
         press(&mut model, &["d"]);
         update(&mut model, Msg::Reply(Reply::Diff { session: ID.into(), turn: None, diff: diff(PATCH) }));
@@ -131,7 +139,7 @@ fn drafts_are_changed_dropped_and_sent_as_one() {
     let mut model = model(NARROW);
     let act = |act: ReviewAct| vec![Request::Review(act)];
     assert_eq!(press(&mut model, &["S"]), [], "nothing to send");
-    came(&mut model, Review { comments: vec![draft(7, 11, "why?")], files: vec![] });
+    came(&mut model, Review { comments: vec![draft(7, 11, "why?")], files: vec![], ..Review::default() });
     let drop = act(ReviewAct::Drop { session: ID.into(), comment: 7 });
     assert_eq!(press(&mut model, &["j", "x"]), drop, "from the line above it");
     press(&mut model, &["j", "i"]);
@@ -143,7 +151,27 @@ fn drafts_are_changed_dropped_and_sent_as_one() {
     assert_eq!(press(&mut model, &["enter"]), drop, "without words it goes");
     assert_eq!(press(&mut model, &["S"]), act(ReviewAct::Send { session: ID.into() }));
     let sent = Comment { sent_at: Some(NOW), ..draft(7, 11, "why?") };
-    came(&mut model, Review { comments: vec![sent], files: vec![] });
+    came(&mut model, Review { comments: vec![sent], files: vec![], ..Review::default() });
     assert_eq!(press(&mut model, &["i"]), []);
     assert_eq!(model.context(), Context::Diff, "what was sent stays as it is");
+}
+
+#[test]
+fn what_a_model_suggests_is_told_and_marked() {
+    let mut model = model(NARROW);
+    let prepared = |findings, text: &str| PreparedReview { focus: None, findings, text: text.into(), prepared_at: NOW };
+    let suggested = Comment { suggested: true, ..draft(7, 11, "read it once") };
+    let review = |findings, text: &str| Review {
+        comments: vec![suggested.clone()],
+        prepared: Some(prepared(findings, text)),
+        ..Review::default()
+    };
+    let came = |model: &mut _, review| update(model, Msg::Reply(Reply::Prepared { session: ID.into(), review }));
+    came(&mut model, review(1, ""));
+    let seen = shown(&mut model);
+    assert!(seen.contains("▏ suggested: read it once  (draft)"), "{seen}");
+    assert!(seen.contains(&format!("the review of {ID} is prepared: 1 suggested comment")), "{seen}");
+    came(&mut model, review(2, "Good."));
+    let seen = shown(&mut model);
+    assert!(seen.contains("2 suggested comments; `/prepared` shows"), "{seen}");
 }

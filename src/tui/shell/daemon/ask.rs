@@ -13,7 +13,7 @@ use crate::api::project::{
 use crate::api::request::{
     Answer, CreateSession, DiffQuery, EventQuery, ListSessions, Merge, Resume, SendPrompt, Undo,
 };
-use crate::api::review::{AddComment, EditComment, LookAt};
+use crate::api::review::{AddComment, EditComment, LookAt, PrepareReview};
 use crate::api::session::{Session, Status};
 use crate::client::ClientError;
 use crate::client::connection::Connection;
@@ -279,6 +279,10 @@ async fn review(to: &Connection, act: ReviewAct) -> Result<Reply, ClientError> {
         ReviewAct::Mark { session, path, digest } => {
             let review = to.look_at(&session, &LookAt { path, digest }).await?;
             (session, review)
+        }
+        ReviewAct::Prepare { session, focus } => {
+            let review = to.prepare_review(&session, &PrepareReview { focus: Some(focus) }).await?;
+            return Ok(Reply::Prepared { session, review });
         }
         ReviewAct::Send { session } => {
             let session = to.send_review(&session).await?;
