@@ -117,6 +117,21 @@ mod tests {
         }
     }
 
+    /// Plan mode is Coppice's: the program's own would be a second one that the sandbox, the card and a restart know
+    /// nothing of, and its answer to a call takes the program out of the mode that we started it in.
+    #[test]
+    fn plan_mode_is_entered_and_left_through_coppice_alone() {
+        let listed = Native { tools: Some(NativeTool::ALL.into_iter().collect()), access: Access::Write };
+        let reading = Native { tools: None, access: Access::ReadOnly };
+        for native in [&Native::default(), &listed, &reading] {
+            for tool in ["EnterPlanMode", "ExitPlanMode"] {
+                check(tool, Purpose::Session, native, "deny");
+                check(tool, Purpose::Utility, native, "deny");
+            }
+            check("mcp__coppice__exit_plan_mode", Purpose::Session, native, "allow");
+        }
+    }
+
     fn pending() -> Pending {
         let request = json!({"subtype": "can_use_tool", "tool_name": "Bash", "tool_use_id": "t",
             "input": {"command": "touch made"}, "permission_suggestions": [{"type": "addRules"}]});
