@@ -3,10 +3,14 @@
 //! Nothing here waits, writes or asks for the time. The engine performs the effects in their order, and every order
 //! puts what must survive a crash before what the outside can see.
 
+mod hook_fix;
 mod step;
 #[cfg(test)]
 mod tests;
 
+pub use hook_fix::{
+    AfterFix, AfterHook, FixObstacle, FixStop, FixWork, HOOK_FIX_ROUNDS, MergeWish, PromptQueue, after_fix, after_hook,
+};
 pub use step::step;
 
 /// Where a session stands, in the words that every client shows.

@@ -248,6 +248,22 @@ pub enum Payload {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reverted_by: Option<String>,
     },
+    /// A commit hook stopped a merge. The agent is asked to fix what it reports, and the merge is tried again afterwards.
+    HookFixStarted {
+        hook: String,
+        /// The end of what it printed.
+        output: String,
+        round: u32,
+        rounds: u32,
+    },
+    /// That merge is not tried again by itself: why, and what a person can do.
+    HookFixStopped {
+        reason: String,
+        /// What was behind it, such as the end of what a hook printed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        causes: Vec<String>,
+        hint: String,
+    },
     Conflict {
         files: Vec<String>,
         with: String,
@@ -343,7 +359,10 @@ impl PromptAuthor {
 impl Payload {
     /// The text of a warning.
     pub fn warning(&self) -> Option<&str> {
-        if let Payload::Warning { message } = self { Some(message) } else { None }
+        if let Payload::Warning { message: text } | Payload::HookFixStopped { reason: text, .. } = self {
+            return Some(text);
+        }
+        None
     }
 
     /// The type's name on the wire.
@@ -381,6 +400,8 @@ impl Payload {
             Payload::Integrated { .. } => "integrated",
             Payload::Merged { .. } => "merged",
             Payload::MergeUndone { .. } => "merge_undone",
+            Payload::HookFixStarted { .. } => "hook_fix_started",
+            Payload::HookFixStopped { .. } => "hook_fix_stopped",
             Payload::Conflict { .. } => "conflict",
             Payload::Archived {} => "archived",
             Payload::Removed { .. } => "removed",

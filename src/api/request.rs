@@ -304,6 +304,10 @@ pub enum MergeHooks {
     AcceptChanges,
     /// They run, and the changes with this id, from a refusal, are committed. Other changes are refused again.
     AcceptOnly(String),
+    /// They run. When one stops the merge, the agent is asked to fix what it reports, and the merge is tried again once that
+    /// turn is done, for at most two turns. The agent's fixes are merged without a look at them; whatever else a merge asks
+    /// a person about still stops it. The answer has `hook_fix` while that goes on.
+    Fix,
     /// They do not run.
     Skip,
 }

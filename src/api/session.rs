@@ -77,6 +77,9 @@ pub struct Session {
     /// Names those of them that have no marks, as they are: `accept_only` of a merge takes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmarked_conflict: Option<String>,
+    /// A merge that goes on by itself once the agent has fixed what a commit hook reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook_fix: Option<HookFix>,
     /// What changed in submodules: it is kept in `refs/coppice/submodules/ID/work`, and no merge takes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub submodules: Vec<SubmoduleChanges>,
@@ -96,6 +99,16 @@ pub struct UndoableMerge {
     /// How many files it changed.
     #[serde(default)]
     pub file_count: u32,
+}
+
+/// A commit hook that stopped a merge, while the agent fixes what it reports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HookFix {
+    pub hook: String,
+    /// Which turn the agent is at.
+    pub round: u32,
+    /// How many turns it gets.
+    pub rounds: u32,
 }
 
 impl Session {

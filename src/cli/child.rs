@@ -150,6 +150,8 @@ fn fact(payload: &Payload) -> Option<Line> {
         | Payload::Integrated { .. }
         | Payload::Merged { .. }
         | Payload::MergeUndone { .. }
+        | Payload::HookFixStarted { .. }
+        | Payload::HookFixStopped { .. }
         | Payload::Archived {}
         | Payload::Removed { .. }
         | Payload::Saved { .. }

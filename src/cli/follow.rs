@@ -92,6 +92,8 @@ impl Follower {
             | Payload::Integrated { .. }
             | Payload::Merged { .. }
             | Payload::MergeUndone { .. }
+            | Payload::HookFixStarted { .. }
+            | Payload::HookFixStopped { .. }
             | Payload::Conflict { .. }
             | Payload::Archived {}
             | Payload::Removed { .. }
@@ -206,6 +208,7 @@ fn may_end(payload: &Payload) -> bool {
         | Payload::Integrated { .. }
         | Payload::Merged { .. }
         | Payload::MergeUndone { .. }
+        | Payload::HookFixStopped { .. }
         | Payload::Conflict { .. }
         | Payload::Archived {}
         | Payload::Removed { .. } => true,
@@ -231,6 +234,7 @@ fn may_end(payload: &Payload) -> bool {
         | Payload::Checkpoint { .. }
         | Payload::Reworded { .. }
         | Payload::Undone { .. }
+        | Payload::HookFixStarted { .. }
         | Payload::Saved { .. }
         | Payload::PromptDropped { .. }
         | Payload::Attached { .. }

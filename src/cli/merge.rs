@@ -1,6 +1,8 @@
 //! `coppice merge` and `coppice rebase`: a session's work and its base come together. Your branch moves only when they do;
 //! else the base comes into the session, with marks.
 
+mod hook_fix;
+
 use std::future;
 use std::pin::pin;
 
@@ -19,13 +21,19 @@ use crate::api::session::{Session, Status};
 /// Your `pre-commit` and `commit-msg` hooks run in a sandbox. A merge that they change is refused until you accept the
 /// changes. `prepare-commit-msg`, `pre-merge-commit` and the `post-` hooks do not run.
 ///
+/// With `--fix-hooks`, the agent is asked to fix what a failing hook reports, and the merge is tried again once its turn is
+/// done, for at most two turns. You agree that these fixes are merged without a look at them. The merge stops when the turn
+/// fails, asks something or changes nothing, when you send something else or stop the session, and wherever a merge asks for
+/// your consent. Ctrl-C leaves the agent working and the merge to the daemon.
+///
 /// If you looked at the work with `coppice diff` and it changed afterwards although no turn ran, the merge is refused until
 /// you look again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   coppice merge k3f
-  coppice merge k3f --rebase")]
+  coppice merge k3f --rebase
+  coppice merge k3f --fix-hooks")]
 pub(super) struct MergeArgs {
     #[command(flatten)]
     id: super::IdArg,
@@ -61,6 +69,9 @@ struct HookArgs {
     /// Commit what your hooks change beyond the session's work; with an ID, exactly the changes that the refusal showed.
     #[arg(long, value_name = "ID", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     accept_hook_changes: Option<String>,
+    /// Have the agent fix what a failing hook reports, and merge the fixes unseen.
+    #[arg(long)]
+    fix_hooks: bool,
     /// Run no commit hooks.
     #[arg(long)]
     no_verify: bool,
@@ -70,6 +81,7 @@ impl HookArgs {
     fn choice(self) -> MergeHooks {
         match self {
             HookArgs { no_verify: true, .. } => MergeHooks::Skip,
+            HookArgs { fix_hooks: true, .. } => MergeHooks::Fix,
             HookArgs { accept_hook_changes: None, .. } => MergeHooks::Check,
             HookArgs { accept_hook_changes: Some(id), .. } if id.is_empty() => MergeHooks::AcceptChanges,
             HookArgs { accept_hook_changes: Some(id), .. } => MergeHooks::AcceptOnly(id),
@@ -110,7 +122,15 @@ pub(super) async fn merge(args: MergeArgs, context: &mut Context) -> Result<Exit
         ids => MergeUnseen::AcceptOnly(ids),
     };
     let request = Merge { style: args.style.choice(), hooks: args.hooks.choice(), unseen, ..Merge::default() };
+    // The stream begins before the merge, so that nothing of what follows is missed.
+    let stream = match &request.hooks {
+        MergeHooks::Fix => Some(hook_fix::watch(&args.id.id, context).await?),
+        MergeHooks::Check | MergeHooks::AcceptChanges | MergeHooks::AcceptOnly(_) | MergeHooks::Skip => None,
+    };
     let Some(session) = merge_or_stop(&args.id.id, &request, context).await? else { return Ok(Exit::Detached) };
+    if let (Some(stream), Some(_)) = (stream, &session.hook_fix) {
+        return hook_fix::follow(stream, &session.id, args.format, context).await;
+    }
     tell(args.format, context, &session, &format!("merged into {}", session.base.name))
 }
 

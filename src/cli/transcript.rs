@@ -77,6 +77,8 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         Payload::Conflict { .. } => said(Tone::Bad, format!("conflict {}", detail(payload))),
         Payload::Merged { .. } => said(Tone::Good, format!("merged {}", detail(payload))),
         Payload::MergeUndone { .. } => said(Tone::Warn, format!("merge undone: {}", detail(payload))),
+        Payload::HookFixStarted { .. } => said(Tone::Warn, detail(payload)),
+        Payload::HookFixStopped { .. } => said(Tone::Bad, detail(payload)),
         Payload::Attached { .. } => said(Tone::Dim, format!("attached: {}", detail(payload))),
         Payload::Detached { .. } => said(Tone::Dim, format!("detached: {}", detail(payload))),
         Payload::Warning { message } => said(Tone::Warn, format!("warning: {}", one_line(message))),
@@ -111,12 +113,16 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
 
 fn tone(payload: &Payload) -> Tone {
     match payload {
-        Payload::TurnFailed { .. } | Payload::TurnInterrupted { .. } | Payload::Conflict { .. } => Tone::Bad,
+        Payload::TurnFailed { .. }
+        | Payload::TurnInterrupted { .. }
+        | Payload::HookFixStopped { .. }
+        | Payload::Conflict { .. } => Tone::Bad,
         Payload::ApprovalRequested { .. }
         | Payload::QuestionAsked { .. }
         | Payload::Warning { .. }
         | Payload::PostureChanged { yolo: true, .. }
         | Payload::MergeUndone { .. }
+        | Payload::HookFixStarted { .. }
         | Payload::Retry { .. } => Tone::Warn,
         Payload::TurnCompleted { .. }
         | Payload::Merged { .. }
@@ -234,6 +240,13 @@ fn detail(payload: &Payload) -> String {
                 None => format!("{} into {target}, which went back", short(commit)),
             }
         }
+        Payload::HookFixStarted { hook, round, rounds, .. } => {
+            format!(
+                "the hook `{}` stopped the merge; the agent is to fix it, round {round} of {rounds}",
+                one_line(hook)
+            )
+        }
+        Payload::HookFixStopped { reason, .. } => one_line(reason),
         Payload::Conflict { files, with } => format!("with {with}: {}", files.join(", ")),
         Payload::PostureChanged { posture, yolo } => format!("{posture}{}", if *yolo { ", YOLO" } else { "" }),
         Payload::PromptDropped { number } => format!("{number} is not sent"),

@@ -11,6 +11,7 @@ mod command;
 mod conflict;
 mod effect;
 mod external;
+mod hook_fix;
 mod integrate;
 mod left_out;
 mod merge_undo;
@@ -341,6 +342,7 @@ enum Wake {
     Due,
     /// The idle agent has to end.
     Retired,
+    MergeAgain,
 }
 
 impl Actor {
@@ -406,6 +408,7 @@ impl Actor {
                 Wake::Left(exit) => self.guest_left(exit).await,
                 Wake::Due => self.due().await,
                 Wake::Retired => self.end_conversation().await,
+                Wake::MergeAgain => self.merge_again().await,
             }
             if !self.state.is_occupied() {
                 self.answer_stops();
@@ -454,6 +457,7 @@ impl Actor {
         tokio::select! {
             biased;
             message = self.inbox.recv() => Wake::Message(message),
+            () = std::future::ready(()), if self.is_merge_due() => Wake::MergeAgain,
             permit = granted(&mut self.wish) => Wake::Granted(permit),
             result = finished(&mut self.preparation) => Wake::Prepared(result),
             event = heard(&mut self.conversation) => Wake::Backend(event),
@@ -539,7 +543,7 @@ impl Actor {
 
     /// Whether nothing is left to do. Without an agent that is kept, the task ends, and the next message starts another.
     fn is_at_rest(&self) -> bool {
-        let waits = self.wish.is_some() || self.preparation.is_some();
+        let waits = self.wish.is_some() || self.preparation.is_some() || self.is_merge_due();
         // A daemon that ends cannot wait for a store that refuses; what it refused is told as an interruption.
         let is_saved = self.unsaved.is_empty() || self.closing.is_some();
         !waits && !self.state.is_occupied() && is_saved

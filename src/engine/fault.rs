@@ -17,6 +17,7 @@ use crate::permission::UnknownWord;
 use crate::permission::load::LoadError;
 use crate::sandbox::descriptors::explain_exhaustion;
 use crate::sandbox::quiesce::QuietError;
+use crate::session::{FixObstacle, HOOK_FIX_ROUNDS};
 use crate::store::StoreError;
 
 use super::record::Unreadable;
@@ -151,7 +152,7 @@ pub(super) enum Fault {
     #[error("the merge into `{target}` failed; nothing was merged")]
     MergeFailed { id: SessionId, target: String, source: GitError },
     #[error("the hook `{hook}` stopped the merge")]
-    HookFailed { id: SessionId, hook: String, output: String },
+    HookFailed { id: SessionId, hook: String, output: String, obstacle: FixObstacle },
     #[error("your commit hooks changed the reviewed work: {}", changes.describe())]
     HookChanged {
         id: SessionId,
@@ -400,16 +401,32 @@ impl Fault {
             Fault::MergeFailed { id, source, .. } => {
                 source.hint().or_else(|| Some(format!("fix the cause, then run `coppice merge {id}` again")))
             }
-            Fault::HookFailed { id, output, .. } => {
+            Fault::HookFailed { id, output, obstacle, .. } => {
                 let says = |words: &[&str]| words.iter().any(|word| output.contains(word));
                 // A guess from the output: it only adds to the hint.
                 let missing = match says(&["not found", "No such file", "Cannot find module", "node_modules"]) {
                     true => "; hooks find ignored files such as `node_modules` only if `worktree.link` names them",
                     false => "",
                 };
-                Some(format!(
-                    "fix what the hook reports, or merge without hooks: `coppice merge {id} --no-verify`{missing}"
-                ))
+                let fix = match obstacle {
+                    FixObstacle::NotWanted => {
+                        format!("fix what the hook reports, or have the agent fix it: `coppice merge {id} --fix-hooks`")
+                    }
+                    FixObstacle::RoundsUsedUp => {
+                        format!(
+                            "the agent has tried {HOOK_FIX_ROUNDS} times: fix what the hook reports, then `coppice merge {id}`"
+                        )
+                    }
+                    FixObstacle::PromptsWait => format!(
+                        "the agent is not asked while other prompts wait: `coppice resume {id}` sends them, \
+                         `coppice queue {id}` lists them"
+                    ),
+                    FixObstacle::QuestionOpen => {
+                        format!("the agent is not asked while it waits for an answer: `coppice answer {id}`")
+                    }
+                    FixObstacle::DaemonEnds => "the agent is not asked while the daemon ends".to_owned(),
+                };
+                Some(format!("{fix}; or merge without hooks: `coppice merge {id} --no-verify`{missing}"))
             }
             Fault::HookChanged { id, style, others, changes } => {
                 let any = others.as_ref().map(|others| {
@@ -497,7 +514,7 @@ fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
 }
 
 /// The end of a hook's output, where the reason is.
-fn last_lines(output: &str) -> String {
+pub(super) fn last_lines(output: &str) -> String {
     let lines: Vec<_> = output.trim_end().lines().collect();
     lines[lines.len().saturating_sub(HOOK_LINES)..].join("\n")
 }

@@ -114,6 +114,8 @@ fn measure_output(payload: &Payload) -> Option<(u32, u64)> {
         | Payload::Integrated { .. }
         | Payload::Merged { .. }
         | Payload::MergeUndone { .. }
+        | Payload::HookFixStarted { .. }
+        | Payload::HookFixStopped { .. }
         | Payload::Conflict { .. }
         | Payload::Archived {}
         | Payload::Removed { .. }

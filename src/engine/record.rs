@@ -3,6 +3,7 @@
 //! Readers are tolerant: a field that an older record lacks takes its default.
 
 mod approval;
+mod hook_fix;
 mod question;
 mod state;
 mod undo;
@@ -19,6 +20,7 @@ use crate::session::{Open, Rest, Session};
 use crate::store::{HandoffRow, PromptRow, SessionRow, TurnRow, WorkflowRow};
 
 pub(super) use approval::{ApprovalRecord, CallOrigin, CallReach, CallRecord, DecisionRecord};
+pub(super) use hook_fix::HookFixRecord;
 pub(super) use question::{PlanModeRecord, ProposalRecord, QuestionCall, QuestionRecord};
 pub(super) use state::State;
 pub(super) use undo::{BeforeUndo, ConflictRecord, MadeMerge, MergedBase, UndoRecord};
@@ -105,6 +107,9 @@ pub(super) struct Body {
     /// The proposed resolution that a person can accept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) proposal: Option<String>,
+    /// A merge that goes on once the agent has fixed what a commit hook reports. It does not outlast the daemon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hook_fix: Option<HookFixRecord>,
     /// What differs in submodules, as it was last kept.
     pub(super) submodules: Vec<SubmoduleChanges>,
     /// What is in the worktree and in no commit, as of the last look.

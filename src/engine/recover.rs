@@ -14,7 +14,7 @@ use crate::git::diff::{self, Target};
 use crate::git::history;
 use crate::git::stop::stop_signal;
 use crate::id::SessionId;
-use crate::session::{self, Effect, Event, Fact, Rest, Session};
+use crate::session::{self, Effect, Event, Fact, FixStop, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
 
 use super::actor::{Command, blocking, changes};
@@ -89,6 +89,8 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<Settled,
     let found = record.found();
     let mut changes = Vec::new();
     let mut settled = Settled::AsItWas;
+    // Nothing is merged by itself after a restart, however far that had come.
+    let fix = record.body.hook_fix.take();
     match session::step(found, Event::Recover) {
         Some((next, effects)) => {
             info!(session = %record.id, status = record.status.as_str(), "session was in progress");
@@ -110,13 +112,14 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<Settled,
                 Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => false,
             };
             let follows = goes_on && !record.body.order.is_empty();
-            if !follows && record.status == view::status(found.status()) {
+            if !follows && fix.is_none() && record.status == view::status(found.status()) {
                 return Ok(settled);
             }
             // The next prompt was to follow at once; somebody has to say so again.
             record.settle(if follows { Session::Resting(Rest::Interrupted) } else { found }, clock::now());
         }
     }
+    changes.extend(fix.map(|fix| event(record.id, &fix.stopped(record.id, FixStop::DaemonEnds))));
     changes.insert(0, Change::Session(record.row()));
     changes.extend(interrupt_handoff(shared, record).await?);
     shared.store.write(Write { durability: Durability::Full, changes }).await?;

@@ -11,7 +11,7 @@ use crate::workflow::PLAN_DECISION;
 
 use super::plan_mode;
 use super::record::{
-    ApprovalRecord, ChildHold, EngineRecord, ImageRecord, QuestionRecord, Record, SurfaceHold, TurnBody,
+    ApprovalRecord, ChildHold, EngineRecord, HookFixRecord, ImageRecord, QuestionRecord, Record, SurfaceHold, TurnBody,
 };
 use super::shared::Shared;
 
@@ -76,6 +76,7 @@ pub(super) fn session(shared: &Shared, record: &Record) -> Session {
         last_error: body.last_error.clone(),
         uncommitted: body.uncommitted().cloned(),
         undoable_merge: undoable_merge(record),
+        hook_fix: body.hook_fix.as_ref().map(HookFixRecord::view),
         conflicts: body.conflicts.clone(),
         unmarked_conflict: body.unmarked_conflict.clone().filter(|_| !body.conflicts.is_empty()),
         submodules: body.submodules.clone(),

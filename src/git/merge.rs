@@ -298,6 +298,11 @@ fn run_hooks(
 }
 
 impl Ready {
+    /// Hooks of the repository that the merged work itself changes or deletes.
+    pub fn changed_hooks(&self) -> &[PathBuf] {
+        &self.hooks.changed_hooks
+    }
+
     pub fn branch_move(&self) -> &BranchMove {
         &self.move_to
     }

@@ -63,6 +63,7 @@ pub(crate) fn session(status: Status) -> Session {
         undoable_merge: None,
         conflicts: vec![],
         unmarked_conflict: None,
+        hook_fix: None,
         submodules: vec![],
         warnings: vec![],
     }

@@ -5,6 +5,7 @@
 
 mod aside;
 mod comments;
+mod hook_fix;
 mod parts;
 mod replay;
 mod review;
@@ -17,6 +18,7 @@ use super::schema::schema_text;
 
 pub use aside::{MarkedConflict, MarkedPath, Work, message, resolution, title};
 pub use comments::{Comment, Side, comments};
+pub use hook_fix::{HookRefusal, hook_fix};
 pub use parts::{Part, split};
 pub use replay::{PastTurn, Transcript, TurnEnd};
 pub use review::{ReviewedChanges, review};

@@ -309,6 +309,9 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
         (About::Merge { hooks, .. }, KeyCode::Char('v')) => {
             *hooks = if *hooks == MergeHooks::Skip { MergeHooks::Check } else { MergeHooks::Skip };
         }
+        (About::Merge { hooks, .. }, KeyCode::Char('f')) => {
+            *hooks = if *hooks == MergeHooks::Fix { MergeHooks::Check } else { MergeHooks::Fix };
+        }
         (About::Merge { session, unseen, .. }, KeyCode::Char('a')) => {
             // Exactly the files that were refused, and nothing that somebody writes meanwhile.
             let refused = model.world.sessions.get(session).and_then(|session| session.unmarked_conflict.clone());

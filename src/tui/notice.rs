@@ -115,10 +115,12 @@ pub(crate) fn fail(model: &mut Model, doing: &str, error: &Error) -> Vec<Request
 
 /// A hint with the keys in place of the command line that turns the commit hooks off.
 fn name_hook_keys(hint: &str, merge_key: &str) -> String {
-    let is_option = |word: &str| word.starts_with("coppice merge ") && word.ends_with(" --no-verify");
-    let keys = format!("{merge_key}, then v");
-    let parts = hint.split('`').map(|part| if is_option(part) { keys.as_str() } else { part });
-    parts.collect::<Vec<_>>().join("`")
+    let named = |part: &str| match part.strip_prefix("coppice merge ").and_then(|rest| rest.split_once(' ')) {
+        Some((_, "--no-verify")) => format!("{merge_key}, then v"),
+        Some((_, "--fix-hooks")) => format!("{merge_key}, then f"),
+        Some(_) | None => part.to_owned(),
+    };
+    hint.split('`').map(named).collect::<Vec<_>>().join("`")
 }
 
 /// Tells of a session that begins to need the person or has come to an end, unless the person looks at it.
@@ -284,6 +286,7 @@ fn news(payload: &Payload, session: Option<&Session>) -> Option<News> {
             several => needs(format!("asks {}", count(several.len(), "question"))),
         },
         Payload::Conflict { with, .. } => needs(format!("conflicts with {}", one_line(with))),
+        Payload::HookFixStopped { reason, .. } => Some(News { tone: Tone::Bad, mark: '✗', body: one_line(reason) }),
         Payload::TurnFailed { error, .. } => {
             Some(News { tone: Tone::Bad, mark: '✗', body: format!("failed: {}", one_line(&error.message)) })
         }
@@ -320,6 +323,7 @@ fn news(payload: &Payload, session: Option<&Session>) -> Option<News> {
         | Payload::Integrated { .. }
         | Payload::Merged { .. }
         | Payload::MergeUndone { .. }
+        | Payload::HookFixStarted { .. }
         | Payload::Archived {}
         | Payload::Removed { .. }
         | Payload::Saved { .. }

@@ -255,6 +255,8 @@ impl World {
             | Payload::Integrated { .. }
             | Payload::Merged { .. }
             | Payload::MergeUndone { .. }
+            | Payload::HookFixStarted { .. }
+            | Payload::HookFixStopped { .. }
             | Payload::Conflict { .. }
             | Payload::Archived {}
             | Payload::Removed { .. }

@@ -60,6 +60,8 @@ impl Actor {
             | Payload::Reworded { .. }
             | Payload::TurnInterrupted { .. }
             | Payload::Undone { .. }
+            | Payload::HookFixStarted { .. }
+            | Payload::HookFixStopped { .. }
             | Payload::Integrated { .. }
             | Payload::Conflict { .. }
             | Payload::Archived {}

@@ -5,7 +5,7 @@ use crate::api::request::{Undo, When};
 use crate::api::session::Status;
 use crate::permission::Posture;
 use crate::protocol::prompt::{self, Answer};
-use crate::session::{Event, Phase, Rest, Session, Turn};
+use crate::session::{Event, FixStop, Phase, Rest, Session, Turn};
 use crate::store::{Change, Durability, PromptRow, StoreError};
 use crate::workflow::PLAN_DECISION;
 
@@ -36,6 +36,9 @@ impl Actor {
             (_, Some(_)) => return Err(Fault::Removed { id: self.id }),
         }
         self.refuse_while_attached(&command)?;
+        if self.ends_due_merge(&command).await? {
+            return Ok(());
+        }
         self.mend_tree(&command).await?;
         self.finish_undo(&command).await?;
         match command {
@@ -139,7 +142,10 @@ impl Actor {
         }
         let body = &mut self.record.body;
         let number = body.prompts + 1;
-        let before = (body.prompts, body.order.clone());
+        let before = (body.prompts, body.order.clone(), body.hook_fix.clone());
+        if let Some(fix) = body.hook_fix.take_if(|fix| fix.prompt != number) {
+            self.staged.push(fix.stopped(self.id, FixStop::OtherPrompt));
+        }
         body.prompts = number;
         match place {
             Place::First => body.order.insert(0, number),
@@ -152,7 +158,8 @@ impl Actor {
         let changes = std::iter::once(Change::Prompt(row)).chain(with).collect();
         if let Err(error) = self.persist(Durability::Full, changes).await {
             // The client is told that the prompt was not taken, so it must not appear later.
-            (self.record.body.prompts, self.record.body.order) = before;
+            let body = &mut self.record.body;
+            (body.prompts, body.order, body.hook_fix) = before;
             self.forget_refused(kept);
             return Err(error.into());
         }

@@ -12,13 +12,14 @@ use crate::config::resolve::MergeStyle as ConfiguredStyle;
 use crate::git::merge::{HookPolicy, HookReport, Made, Merge, Outcome, RebaseOutcome, Refusal, Style, Unresolved};
 use crate::git::{self, GitError, Oid, Worktree, history};
 use crate::protocol::naming::{self, SessionTitle};
-use crate::session::{Event, Integration, Session};
+use crate::session::{Event, FixObstacle, Integration, Session};
 use crate::store::{Change, Durability};
 
 use super::super::fault::Fault;
 use super::super::record::{Record, Tree, TurnBody};
 use super::super::{hooks, prepare};
 use super::conflict::short;
+use super::hook_fix::StoppedMerge;
 use super::tree::{blocking, changes, in_quiet_trees};
 use super::{Actor, Command, INBOX, Message};
 
@@ -32,7 +33,12 @@ const NOTHING_ELSE: &str = "commit them in the submodule's own repository";
 const COPY_THEM: &str = "copy them from the worktree; `coppice show` names it";
 
 impl Actor {
-    pub(super) async fn merge(&mut self, request: MergeRequest) -> Result<(), Fault> {
+    /// Merges once; where a commit hook stops that, says what follows. `rounds` is how often the agent was asked to fix it.
+    pub(super) async fn merge_once(
+        &mut self,
+        request: &MergeRequest,
+        rounds: u32,
+    ) -> Result<Option<StoppedMerge>, Fault> {
         let asked = request.style;
         let repo = prepare::open_repo(&self.record).await?;
         let settings = self.shared.settings.session(&self.record, &repo).await?;
@@ -51,14 +57,18 @@ impl Actor {
         self.integrate("be merged").await?;
         let result = match self.try_merge(&target, style, request.clone()).await {
             Ok(Tried::Unresolved(left)) => self.tell_unresolved(&left, &target),
-            Ok(Tried::Merge(outcome)) => self.merged(outcome, &target, style, &request).await,
+            Ok(Tried::Merge(Outcome::HookFailed { hook, output })) => {
+                let stopped = StoppedMerge { hook, output, style, base: short(&target).to_owned() };
+                return self.stopped_by_hook(stopped, request, rounds).await;
+            }
+            Ok(Tried::Merge(outcome)) => self.merged(outcome, &target, style, request).await,
             Err(Fault::Git(source)) => {
                 let (id, target) = (self.id, short(&target).to_owned());
                 (Integration::Refused, Err(Fault::MergeFailed { id, target, source }))
             }
             Err(fault) => (Integration::Refused, Err(fault)),
         };
-        self.integrated(result).await
+        self.integrated(result).await.map(|()| None)
     }
 
     pub(super) async fn rebase(&mut self) -> Result<(), Fault> {
@@ -93,7 +103,10 @@ impl Actor {
         (integration, result): (Integration, Result<(), Fault>),
     ) -> Result<(), Fault> {
         match integration {
-            Integration::Merged => (self.record.body.before_undo, self.record.body.merged_base) = (None, None),
+            Integration::Merged => {
+                let body = &mut self.record.body;
+                (body.before_undo, body.merged_base, body.hook_fix) = (None, None, None);
+            }
             Integration::Rebased | Integration::Conflict => self.record.body.before_undo = None,
             Integration::Refused => {}
         }
@@ -194,7 +207,7 @@ impl Actor {
             let making = blocking(move || {
                 let Order { target, style, message, base, hooks, ssh_agent } = &asked;
                 let hooks = match hooks {
-                    MergeHooks::Check => HookPolicy::Check,
+                    MergeHooks::Check | MergeHooks::Fix => HookPolicy::Check,
                     MergeHooks::AcceptChanges => HookPolicy::AcceptAll,
                     MergeHooks::AcceptOnly(id) => HookPolicy::AcceptOnly(id),
                     MergeHooks::Skip => HookPolicy::Skip,
@@ -213,6 +226,7 @@ impl Actor {
                 Made::Ready(ready) => ready,
                 Made::Ended(outcome) => return Ok((outcome, tip)),
             };
+            self.refuse_changed_hooks(ready.changed_hooks(), &order.target)?;
             let lock = self.shared.repository(&self.record.project);
             let _held = lock.lock().await;
             let (place, asked) = (tree.clone(), ready.clone());
@@ -324,14 +338,14 @@ impl Actor {
                 (Integration::Refused, Err(Fault::MergeRefused { target: name, reason, hint }))
             }
             Outcome::HookFailed { hook, output } => {
-                let hook = hook.name().to_owned();
-                (Integration::Refused, Err(Fault::HookFailed { id: self.id, hook, output }))
+                let fault = self.hook_failed(hook, output, FixObstacle::NotWanted);
+                (Integration::Refused, Err(fault))
             }
             Outcome::HookChanged(changes) => {
                 let style = request.style.map(|style| format!(" --{}", style_name(style))).unwrap_or_default();
                 let others = match &request.hooks {
                     MergeHooks::AcceptOnly(id) => Some(id.clone()),
-                    MergeHooks::Check | MergeHooks::AcceptChanges | MergeHooks::Skip => None,
+                    MergeHooks::Check | MergeHooks::AcceptChanges | MergeHooks::Fix | MergeHooks::Skip => None,
                 };
                 let changes = Box::new(listed_changes(&changes));
                 let fault = Fault::HookChanged { id: self.id, style, others, changes };

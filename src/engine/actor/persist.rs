@@ -193,7 +193,9 @@ impl Actor {
         self.calls.clear();
         self.report(outcome, &turn);
         let plan = self.keep_plan(outcome, &turn).await;
-        self.follows = self.goes_on(outcome) && !self.record.body.order.is_empty();
+        self.end_fix(outcome, &turn);
+        let prompt_follows = self.goes_on(outcome) && !self.record.body.order.is_empty();
+        self.follows = prompt_follows || self.record.body.hook_fix.is_some();
         let number = turn.number;
         self.staged.extend(turn.output_quota.describe_left_out(number));
         let response = turn.response.as_ref().map(view::response);

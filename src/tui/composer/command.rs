@@ -221,6 +221,7 @@ fn parse_merge(words: &str) -> Result<Merge, Error> {
             (Some(("--accept-hook-changes", id)), _) => merge.hooks = MergeHooks::AcceptOnly(id.to_owned()),
             (None, None) if word == "--accept-hook-changes" => merge.hooks = MergeHooks::AcceptChanges,
             (None, None) if word == "--no-verify" => merge.hooks = MergeHooks::Skip,
+            (None, None) if word == "--fix-hooks" => merge.hooks = MergeHooks::Fix,
             (None, None) if word == "--accept-unseen-changes" => merge.unseen = MergeUnseen::Accept,
             (Some(("--accept-unseen-changes", id)), _) => match &mut merge.unseen {
                 MergeUnseen::AcceptOnly(ids) => ids.push(id.to_owned()),
@@ -230,7 +231,7 @@ fn parse_merge(words: &str) -> Result<Merge, Error> {
             (Some(_) | None, _) => {
                 return Err(refusal(format!(
                     "unknown option `{word}`; expected `squash`, `no-ff`, `rebase`, `--no-verify`, \
-                     `--accept-hook-changes` or `--accept-unseen-changes`"
+                     `--fix-hooks`, `--accept-hook-changes` or `--accept-unseen-changes`"
                 )));
             }
         }
@@ -338,6 +339,7 @@ mod tests {
         for (words, expected) in [
             ("no-ff", Merge { style: Some(MergeStyle::NoFf), ..merge() }),
             ("--rebase --no-verify", Merge { style: Some(MergeStyle::Rebase), hooks: MergeHooks::Skip, ..merge() }),
+            ("--fix-hooks", Merge { hooks: MergeHooks::Fix, ..merge() }),
             ("--accept-unseen-changes", Merge { unseen: MergeUnseen::Accept, ..merge() }),
             (
                 "--accept-unseen-changes=0a1b --accept-unseen-changes=2c3d",

@@ -90,6 +90,13 @@ fn merge(
     };
     let (toggle, warning) = match hooks {
         MergeHooks::Skip => ("hooks on", Some(Line::toned(Tone::Warn, "Your commit hooks do not run."))),
+        MergeHooks::Fix => (
+            "hooks off",
+            Some(Line::toned(
+                Tone::Warn,
+                "If a commit hook fails, the agent is asked to fix that, twice at most, and the fixes are merged unseen.",
+            )),
+        ),
         MergeHooks::Check | MergeHooks::AcceptChanges | MergeHooks::AcceptOnly(_) => ("hooks off", None),
     };
     let mut lines = vec![size, Line::new().strong(style).plain(format!(": {means}"))];
@@ -121,6 +128,7 @@ fn merge(
                 (Press::Letter('n'), "no-ff"),
                 (Press::Letter('r'), "rebase"),
                 if is_unmarked { (Press::Letter('a'), "as they are") } else { (Press::Letter('v'), toggle) },
+                (Press::Letter('f'), if *hooks == MergeHooks::Fix { "no fixes" } else { "fixes" }),
                 (Press::Leave, "not yet"),
             ],
         ),

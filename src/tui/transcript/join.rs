@@ -156,6 +156,8 @@ impl Transcript {
             | Payload::Integrated { .. }
             | Payload::Merged { .. }
             | Payload::MergeUndone { .. }
+            | Payload::HookFixStarted { .. }
+            | Payload::HookFixStopped { .. }
             | Payload::Conflict { .. }
             | Payload::Archived {}
             | Payload::Removed { .. }

@@ -210,6 +210,8 @@ impl Ends<'_> {
             | Payload::Integrated { .. }
             | Payload::Merged { .. }
             | Payload::MergeUndone { .. }
+            | Payload::HookFixStarted { .. }
+            | Payload::HookFixStopped { .. }
             | Payload::Conflict { .. }
             | Payload::Saved { .. }
             | Payload::Restored {}

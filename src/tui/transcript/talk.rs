@@ -54,6 +54,13 @@ pub(super) fn talk(payload: &Payload) -> Option<(Tone, String)> {
             };
             said(Tone::Warn, format!("⇣ merge {} into {target} undone: {how}", short(commit)))
         }
+        Payload::HookFixStarted { hook, round, rounds, .. } => said(
+            Tone::Warn,
+            format!("⚑ the hook {} stopped the merge: the agent is to fix it ({round} of {rounds})", one_line(hook)),
+        ),
+        Payload::HookFixStopped { reason, hint, .. } => {
+            said(Tone::Bad, format!("⚑ {}; {}", one_line(reason), one_line(hint)))
+        }
         Payload::Conflict { files, with } => {
             said(Tone::Bad, format!("⚑ conflict with {}: {}", one_line(with), one_line(&files.join(", "))))
         }

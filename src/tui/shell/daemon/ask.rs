@@ -56,6 +56,9 @@ impl Desk {
                     Err(ClientError::Refused(Error { hook_changes: Some(changes), .. })) => {
                         Reply::HookChanges { session, style, unseen, changes: *changes }
                     }
+                    Ok(session) if session.hook_fix.is_some() => {
+                        done("a commit hook stopped the merge; the agent is asked to fix that", session)
+                    }
                     merged => came("merged", session, merged)?,
                 }
             }
