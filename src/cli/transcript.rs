@@ -384,6 +384,8 @@ mod tests {
             Payload::Conflict { files: vec!["a.rs".into(), "b.rs".into()], with: "main".into() },
             Payload::Merged { commit: COMMIT.into(), target: "refs/heads/main".into(), style: "squash".into() },
             Payload::MergeUndone { commit: COMMIT.into(), target: "refs/heads/main".into(), reverted_by: None },
+            Payload::HookFixStarted { hook: "pre-commit".into(), output: "bad".into(), round: 1, rounds: 2 },
+            Payload::HookFixStopped { reason: "not merged: why".into(), causes: vec![], hint: "merge".into() },
             Payload::Archived {},
             Payload::Removed { salvage: Some("refs/coppice/salvage/abcd2345".into()) },
             Payload::Removed { salvage: None },

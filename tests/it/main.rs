@@ -29,6 +29,7 @@ mod family;
 mod github;
 mod hints;
 mod history;
+mod hook_fix;
 mod hostile_shell;
 mod http;
 mod import;

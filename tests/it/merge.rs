@@ -309,7 +309,7 @@ fn a_target_that_moves_while_the_hooks_run_is_merged_into_again() {
 }
 
 /// Writes a hook of the user's.
-fn hook(env: &TestEnv, path: &str, script: &str) {
+pub(crate) fn hook(env: &TestEnv, path: &str, script: &str) {
     let path = env.repo().join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -372,10 +372,9 @@ fn a_merge_without_hooks_takes_the_reviewed_work_alone() {
     assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "a.txt");
 }
 
-#[test]
-fn a_failing_husky_hook_stops_the_merge_with_the_end_of_its_output() {
-    let env = TestEnv::new();
-    hook(&env, ".husky/pre-commit", "seq 1 40; echo 'lint failed' >&2; exit 3");
+/// A hook of the repository, behind the wrappers that husky keeps out of git.
+pub(crate) fn husky(env: &TestEnv, script: &str) {
+    hook(env, ".husky/pre-commit", script);
     env.commit("husky");
     env.write(".husky/_/.gitignore", "*");
     env.write(
@@ -383,9 +382,15 @@ fn a_failing_husky_hook_stops_the_merge_with_the_end_of_its_output() {
         "n=$(basename \"$0\")\ns=$(dirname \"$(dirname \"$0\")\")/$n\n[ ! -f \"$s\" ] && exit 0\nsh -e \"$s\" \"$@\"\nexit $?\n",
     );
     for name in ["pre-commit", "commit-msg"] {
-        hook(&env, &format!(".husky/_/{name}"), ". \"$(dirname \"$0\")/h\"");
+        hook(env, &format!(".husky/_/{name}"), ". \"$(dirname \"$0\")/h\"");
     }
     env.git(&["config", "core.hooksPath", ".husky/_"]);
+}
+
+#[test]
+fn a_failing_husky_hook_stops_the_merge_with_the_end_of_its_output() {
+    let env = TestEnv::new();
+    husky(&env, "seq 1 40; echo 'lint failed' >&2; exit 3");
     let id = env.create_ready(&write("a.txt", "a"));
     insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
     exit: 1
@@ -413,7 +418,7 @@ fn a_failing_husky_hook_stops_the_merge_with_the_end_of_its_output() {
         lint failed
         (exit status 3)
 
-    hint: fix what the hook reports, or merge without hooks: `coppice merge [ID1] --no-verify`
+    hint: fix what the hook reports, or have the agent fix it: `coppice merge [ID1] --fix-hooks`; or merge without hooks: `coppice merge [ID1] --no-verify`
     ");
     assert_eq!((env.status(&id), env.git(&["log", "--format=%s", "-1", "main"])), ("ready".into(), "husky".into()));
     env.coppice(&["merge", &id, "--no-verify"]).succeeds();
@@ -432,7 +437,7 @@ fn a_hook_without_its_interpreter_says_which_one_is_missing() {
     error: the hook `pre-commit` stopped the merge
       caused by: its interpreter `/nowhere/node` was not found in the sandbox
 
-    hint: fix what the hook reports, or merge without hooks: `coppice merge [ID1] --no-verify`; hooks find ignored files such as `node_modules` only if `worktree.link` names them
+    hint: fix what the hook reports, or have the agent fix it: `coppice merge [ID1] --fix-hooks`; or merge without hooks: `coppice merge [ID1] --no-verify`; hooks find ignored files such as `node_modules` only if `worktree.link` names them
     ");
 }
 

@@ -128,7 +128,7 @@ fn merge(
                 (Press::Letter('n'), "no-ff"),
                 (Press::Letter('r'), "rebase"),
                 if is_unmarked { (Press::Letter('a'), "as they are") } else { (Press::Letter('v'), toggle) },
-                (Press::Letter('f'), if *hooks == MergeHooks::Fix { "no fixes" } else { "fixes" }),
+                (Press::Letter('f'), "fixes"),
                 (Press::Leave, "not yet"),
             ],
         ),

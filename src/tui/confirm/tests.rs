@@ -69,11 +69,20 @@ fn agreeing_asks_for_exactly_what_was_shown() {
         hooks: MergeHooks::Skip,
         unseen: MergeUnseen::Refuse,
     };
+    let fixed = || Request::Merge {
+        session: "abcd2345".into(),
+        style: Some(MergeStyle::Squash),
+        hooks: MergeHooks::Fix,
+        unseen: MergeUnseen::Refuse,
+    };
     for (keys, expected) in [
         (&["m", "y"][..], vec![merged(MergeStyle::Squash)]),
         (&["m", "n", "y"], vec![merged(MergeStyle::NoFf)]),
         (&["m", "r", "y"], vec![merged(MergeStyle::Rebase)]),
         (&["m", "r", "s", "y"], vec![merged(MergeStyle::Squash)]),
+        (&["m", "f", "y"], vec![fixed()]),
+        (&["m", "v", "f", "y"], vec![fixed()]),
+        (&["m", "f", "f", "y"], vec![merged(MergeStyle::Squash)]),
         (&["m", "v", "y"], vec![unhooked()]),
         (&["m", "v", "v", "y"], vec![merged(MergeStyle::Squash)]),
         (&["m", "esc"], vec![]),
@@ -303,7 +312,7 @@ fn a_merge_says_what_reaches_the_base() {
     │                                                                                          │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict nothing is  │
     │ merged, and main stays as it is.                                                         │
-    ╰ y merges  s squash  n no-ff  r rebase  v hooks off  esc not yet ─────────────────────────╯
+    ╰ y merges  s squash  n no-ff  r rebase  v hooks off  f fixes  esc not yet ────────────────╯
     "#);
     model.size = NARROW;
     insta::assert_snapshot!(shown(&mut model), @r#"
@@ -313,7 +322,7 @@ fn a_merge_says_what_reaches_the_base() {
     │                                                                              │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict │
     │ nothing is merged, and main stays as it is.                                  │
-    ╰ y merges  s squash  n no-ff  r rebase  v hooks off  esc not yet ─────────────╯
+    ╰ y merges  s squash  n no-ff  r rebase  v hooks off  f fixes  esc not yet ────╯
     "#);
 }
 
@@ -484,7 +493,7 @@ fn a_conflict_without_marks_can_be_merged_as_the_session_has_it() {
     │                                                                              │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict │
     │ nothing is merged, and main stays as it is.                                  │
-    ╰ y merges  s squash  n no-ff  r rebase  a as they are  esc not yet ───────────╯
+    ╰ y merges  s squash  n no-ff  r rebase  a as they are  f fixes  esc not yet ──╯
     "#);
     press(&mut model, &["a"]);
     insta::assert_snapshot!(shown(&mut model), @r#"
@@ -495,7 +504,7 @@ fn a_conflict_without_marks_can_be_merged_as_the_session_has_it() {
     │                                                                              │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict │
     │ nothing is merged, and main stays as it is.                                  │
-    ╰ y merges  s squash  n no-ff  r rebase  a as they are  esc not yet ───────────╯
+    ╰ y merges  s squash  n no-ff  r rebase  a as they are  f fixes  esc not yet ──╯
     "#);
     let (style, hooks, unseen) =
         (Some(MergeStyle::Squash), MergeHooks::Check, MergeUnseen::AcceptOnly(vec!["0a1b".into()]));

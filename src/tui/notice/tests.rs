@@ -240,8 +240,9 @@ fn what_is_being_opened_is_told_and_can_be_called_off() {
 fn a_merge_that_hooks_stopped_names_the_keys_that_turn_them_off() {
     let mut model = model(NARROW, sessions());
     let output: Vec<_> = (1..=30).map(|number| format!("src/{number}.rs: unused import")).collect();
-    let hint = "fix what the hook reports, or merge without hooks: `coppice merge abcd2345 --no-verify`; hooks find \
-                ignored files only if `worktree.link` names them";
+    let hint = "fix what the hook reports, or have the agent fix it: `coppice merge abcd2345 --fix-hooks`; or merge \
+                without hooks: `coppice merge abcd2345 --no-verify`; hooks find ignored files only if `worktree.link` \
+                names them";
     let error = Error::new(ErrorKind::Failed, "the hook `pre-commit` stopped the merge").with_hint(hint);
     let error = Error { causes: vec![output[..3].join("\n")], ..error };
     update(&mut model, Msg::Reply(Reply::Failed { doing: "merge".into(), error: error.clone() }));
@@ -250,7 +251,7 @@ fn a_merge_that_hooks_stopped_names_the_keys_that_turn_them_off() {
     assert_eq!(told[0], " ✗ merge: the hook `pre-commit` stopped the merge");
     assert_eq!(told[1..4], [1, 2, 3].map(|number| format!("   src/{number}.rs: unused import")));
     assert!(
-        told[4].starts_with("   hint: fix what the hook reports, or merge without hooks: `m, then v`; "),
+        told[4].starts_with("   hint: fix what the hook reports, or have the agent fix it: `m, then f`; "),
         "{told:?}"
     );
     // Of a longer output the end is shown, where the reason is.
