@@ -278,7 +278,8 @@ struct News {
 fn news(payload: &Payload, session: Option<&Session>) -> Option<News> {
     let needs = |body: String| Some(News { tone: Tone::Accent, mark: '◆', body });
     let is_root = session.is_none_or(|session| session.parent.is_none());
-    let is_last = session.is_none_or(|session| session.queued == 0);
+    // A merge may follow the turn as another prompt does.
+    let is_last = session.is_none_or(|session| session.queued == 0 && session.hook_fix.is_none());
     match payload {
         Payload::ApprovalRequested { approval, .. } => needs(format!("wants: {}", one_line(&approval.title))),
         Payload::QuestionAsked { questions, .. } => match questions.as_slice() {

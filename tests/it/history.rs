@@ -245,6 +245,10 @@ fn a_hook_refuses_in_its_own_words_and_from_inside_the_cage() {
     approve(&env, &id, &["stage all changes", "commit: add a"]);
     let answer = env.last_answer(&id);
     assert!(answer.contains("committed=false reason=hook_error hook=pre-commit\nlint: a.txt:1\n"), "{answer}");
+    assert!(
+        answer.contains("\nhint: fix what the hook reports, stage the files with git_stage_files, and"),
+        "{answer}"
+    );
     assert_eq!(planted.exists(), support().hold() == Hold::Advisory, "a hook is in the cage");
 }
 

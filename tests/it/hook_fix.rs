@@ -30,13 +30,29 @@ fn of_kind<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
     events.iter().filter(|event| event["type"] == kind).collect()
 }
 
+/// What was said, without the short names of commits.
+fn without_commits(text: &str) -> String {
+    let is_commit = |word: &str| word.len() == 10 && word.chars().all(|c| c.is_ascii_hexdigit());
+    let word = |word: &str| if is_commit(word) { "[COMMIT]".to_owned() } else { word.to_owned() };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn a_failing_hook_is_fixed_in_one_turn_and_merged() {
     let env = TestEnv::new();
     hook(&env, ".git/hooks/pre-commit", WANTS_FILE);
     let id = working(&env, &[steps(&[write("fixed.txt", "x"), say("fixed")])]);
     let told = env.coppice(&["merge", &id, "--fix-hooks"]).transcript();
-    assert_snapshot!(told, @r"");
+    assert_snapshot!(without_commits(&told), @r"
+    exit: 0
+    -- stderr
+    the hook `pre-commit` stopped the merge; the agent is to fix it, round 1 of 2
+        fixed.txt is missing
+        (exit status 1)
+    · Write(fixed.txt)
+    committed [COMMIT] for turn 2: 1 file, +1 -0
+    [ID1] merged into main  +2 -0
+    ");
     assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "a.txt\nfixed.txt");
     let session = env.session(&id);
     assert_eq!((&session["status"], &session["hook_fix"]), (&json!("merged"), &Value::Null));
@@ -56,7 +72,26 @@ fn a_hook_that_never_passes_stops_after_two_turns() {
     let turns = ["b.txt", "c.txt", "d.txt"].map(|file| steps(&[write(file, "x"), say("tried")]));
     let id = working(&env, &turns);
     let failed = env.coppice(&["merge", &id, "--no-ff", "--fix-hooks"]);
-    assert_snapshot!(failed.transcript(), @r"");
+    assert_snapshot!(without_commits(&failed.transcript()), @r"
+    exit: 1
+    -- stderr
+    the hook `pre-commit` stopped the merge; the agent is to fix it, round 1 of 2
+        bad
+        (exit status 1)
+    · Write(b.txt)
+    committed [COMMIT] for turn 2: 1 file, +1 -0
+    the hook `pre-commit` stopped the merge; the agent is to fix it, round 2 of 2
+        bad
+        (exit status 1)
+    · Write(c.txt)
+    committed [COMMIT] for turn 3: 1 file, +1 -0
+    error: not merged: the hook `pre-commit` stopped the merge
+      caused by:
+        bad
+        (exit status 1)
+
+    hint: the agent has tried 2 times: fix what the hook reports, then `coppice merge [ID1]`; or merge without hooks: `coppice merge [ID1] --no-verify`
+    ");
     assert_eq!((env.status(&id), merged(&env)), ("ready".into(), 0));
     assert!(!env.worktree(&id).join("d.txt").exists());
     let events = env.events(&id);
@@ -132,7 +167,7 @@ fn what_the_hooks_change_after_a_fix_still_needs_consent() {
     let id = working(&env, &[steps(&[write("fixed.txt", "x"), say("fixed")])]);
     let said = env.coppice(&["merge", &id, "--fix-hooks"]).exits(1).stderr;
     assert!(said.contains("your commit hooks changed the reviewed work: added `added.txt`"), "{said}");
-    assert!(said.contains(&format!("coppice merge {id} --accept-hook-changes=")), "{said}");
+    assert!(said.contains(&format!("hint: `coppice merge {id} --squash` shows these changes")), "{said}");
     assert_eq!((env.status(&id), merged(&env)), ("ready".into(), 0));
 }
 

@@ -37,12 +37,14 @@ async fn until_ended(mut stream: Events, id: &str, format: FormatArg, context: &
     let (mut follower, mut warnings) = (Follower::default(), Vec::new());
     loop {
         let item = stream.next().await?;
-        let event = item.fact();
+        let payload = item.fact().map(|event| event.payload);
+        // The end is told below.
+        let is_end = matches!(payload, Some(Payload::Merged { .. } | Payload::HookFixStopped { .. }));
         match format.choice() {
-            Format::Json => {}
-            Format::Human => show(&mut follower, &item, context)?,
+            Format::Human if !is_end => show(&mut follower, &item, context)?,
+            Format::Json | Format::Human => {}
         }
-        match event.map(|event| event.payload) {
+        match payload {
             Some(Payload::HookFixStarted { output, .. }) => {
                 warnings.clear();
                 if let Format::Human = format.choice() {
@@ -64,7 +66,11 @@ async fn until_ended(mut stream: Events, id: &str, format: FormatArg, context: &
                 if let Some(exit @ Exit::WaitsForAnswer) = Exit::of_session(&session) {
                     match format.choice() {
                         Format::Json => context.output.json(&session)?,
-                        Format::Human => context.output.say_all(&follow::closing(&session, context.now()))?,
+                        Format::Human => {
+                            context.output.say(&Line::toned(Tone::Bad, one_line(&reason)))?;
+                            context.output.say_all(&follow::closing(&session, context.now()))?;
+                            context.output.say(&Line::toned(Tone::Accent, "hint: ").plain(one_line(&hint)))?;
+                        }
                     }
                     return Ok(exit);
                 }

@@ -66,8 +66,13 @@ impl Actor {
             Ok(()) if !self.is_merge_due() => {}
             Ok(()) => self.stop_fix(fix.stopped(self.id, FixStop::BaseCame)).await,
             Err(fault) => {
+                // An event holds no patch, and nobody is to agree to what they were not shown.
+                let style = if let Fault::HookChanged { style, .. } = &fault { Some(style.clone()) } else { None };
+                let shows = style.map(|style| {
+                    format!("`coppice merge {}{style}` shows these changes, and how to agree to them", self.id)
+                });
                 let api::error::Error { message, causes, hint, .. } = fault.into();
-                let hint = hint.unwrap_or_else(|| format!("`coppice merge {}` tries again", self.id));
+                let hint = shows.or(hint).unwrap_or_else(|| format!("`coppice merge {}` tries again", self.id));
                 let reason = format!("not merged: {message}");
                 self.stop_fix(Payload::HookFixStopped { reason, causes, hint }).await;
             }

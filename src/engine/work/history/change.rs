@@ -111,7 +111,8 @@ pub(super) async fn commit(
             Err("committed=false reason=staged_empty\nstage something with git_stage_files first".to_owned())
         }
         Outcome::HookFailed { hook, output } => {
-            Err(format!("committed=false reason=hook_error hook={}\n{output}", hook.name()))
+            let next = "hint: fix what the hook reports, stage the files with git_stage_files, and commit again";
+            Err(format!("committed=false reason=hook_error hook={}\n{}\n{next}", hook.name(), output.trim_end()))
         }
     }
 }
