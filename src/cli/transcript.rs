@@ -458,19 +458,21 @@ mod tests {
         126  1970-01-01 00:00:00  abcd2345  conflict            with main: a.rs, b.rs
         127  1970-01-01 00:00:00  abcd2345  merged              into main as 0123456789 (squash)
         128  1970-01-01 00:00:00  abcd2345  merge_undone        0123456789 into main, which went back
-        129  1970-01-01 00:00:00  abcd2345  archived
-        130  1970-01-01 00:00:00  abcd2345  removed             unmerged work is kept in refs/coppice/salvage/abcd2345
-        131  1970-01-01 00:00:00  abcd2345  removed             nothing was left to keep
-        132  1970-01-01 00:00:00  abcd2345  restored
-        133  1970-01-01 00:00:00  abcd2345  prompt_dropped      2 is not sent
-        134  1970-01-01 00:00:00  abcd2345  attached            a person works in the worktree (shell)
-        135  1970-01-01 00:00:00  abcd2345  detached            shell: what was changed is committed with what comes next
-        136  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
-        137  1970-01-01 00:00:00  abcd2345  posture_changed     edits
-        138  1970-01-01 00:00:00  abcd2345  posture_changed     edits, YOLO
-        139  1970-01-01 00:00:00  abcd2345  switched            from demo (high) to demo/fast
-        140  1970-01-01 00:00:00  abcd2345  handoff_updated     explore (efgh3456) running: find the parser
-        141  1970-01-01 00:00:00  abcd2345    explore efgh3456/ijkl4567  message             I look. (+1 lines)
+        129  1970-01-01 00:00:00  abcd2345  hook_fix_started    the hook `pre-commit` stopped the merge; the agent is to fix it, round 1 of 2
+        130  1970-01-01 00:00:00  abcd2345  hook_fix_stopped    not merged: why
+        131  1970-01-01 00:00:00  abcd2345  archived
+        132  1970-01-01 00:00:00  abcd2345  removed             unmerged work is kept in refs/coppice/salvage/abcd2345
+        133  1970-01-01 00:00:00  abcd2345  removed             nothing was left to keep
+        134  1970-01-01 00:00:00  abcd2345  restored
+        135  1970-01-01 00:00:00  abcd2345  prompt_dropped      2 is not sent
+        136  1970-01-01 00:00:00  abcd2345  attached            a person works in the worktree (shell)
+        137  1970-01-01 00:00:00  abcd2345  detached            shell: what was changed is committed with what comes next
+        138  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
+        139  1970-01-01 00:00:00  abcd2345  posture_changed     edits
+        140  1970-01-01 00:00:00  abcd2345  posture_changed     edits, YOLO
+        141  1970-01-01 00:00:00  abcd2345  switched            from demo (high) to demo/fast
+        142  1970-01-01 00:00:00  abcd2345  handoff_updated     explore (efgh3456) running: find the parser
+        143  1970-01-01 00:00:00  abcd2345    explore efgh3456/ijkl4567  message             I look. (+1 lines)
         ");
     }
 
@@ -490,6 +492,8 @@ mod tests {
         conflict with main: a.rs, b.rs
         merged into main as 0123456789 (squash)
         merge undone: 0123456789 into main, which went back
+        the hook `pre-commit` stopped the merge; the agent is to fix it, round 1 of 2
+        not merged: why
         attached: a person works in the worktree (shell)
         detached: shell: what was changed is committed with what comes next
         warning: a hook was ignored

@@ -129,7 +129,8 @@ fn a_prompt_of_the_persons_own_or_a_stop_ends_it() {
         hook(&env, ".git/hooks/pre-commit", WANTS_FILE);
         let id = working(&env, &[steps(&[wait_for_file(&env.path("never")), say("fixed")])]);
         let merging = env.start(&["merge", &id, "--fix-hooks"]);
-        env.wait_for(&id, "running");
+        let asked = env.wait_for_event(&id, "hook_fix_started", 0)["seq"].as_u64().unwrap();
+        env.wait_for_event(&id, "turn_started", asked);
         assert_eq!(env.session(&id)["hook_fix"], json!({"hook": "pre-commit", "round": 1, "rounds": 2}));
         // The hook would pass now.
         let prompt = steps(&[write("fixed.txt", "x"), say("done")]);

@@ -321,7 +321,7 @@ mod tests {
             (
                 "/merge squash octopus",
                 "unknown option `octopus`; expected `squash`, `no-ff`, `rebase`, `--no-verify`, \
-                 `--accept-hook-changes` or `--accept-unseen-changes`",
+                 `--fix-hooks`, `--accept-hook-changes` or `--accept-unseen-changes`",
             ),
             ("/undo all", "`all` is neither the number of a turn nor `redo`"),
         ] {
