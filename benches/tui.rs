@@ -90,6 +90,8 @@ fn keys(options: &Options, report: &mut Report) {
     face.shows(MARK);
     face.shows("events with cha");
     face.types("n");
+    // A letter that follows at once would be part of a text, and a key where letters are shortcuts waits for one.
+    face.shows("leave, keeps the draft");
     let mut waits = Vec::new();
     while waits.len() < KEYS {
         let mut written = String::new();

@@ -6,6 +6,7 @@ mod act;
 mod bar;
 #[doc(hidden)]
 pub mod bench;
+mod burst;
 mod composer;
 mod confirm;
 mod decide;

@@ -174,6 +174,19 @@ pub(crate) fn propose(model: &mut Model, text: &str) -> Vec<Request> {
     requests
 }
 
+/// Begins to write, with these words; what is written already stays above them.
+pub(crate) fn write(model: &mut Model, to: Target, text: &str) -> Vec<Request> {
+    let mut requests = focus(model, to);
+    if !draft(model).is_blank() {
+        draft(model).area.move_cursor(CursorMove::Bottom);
+        draft(model).area.move_cursor(CursorMove::End);
+        requests.extend(newline(model));
+    }
+    let letters = text.chars().map(|letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE));
+    requests.extend(letters.flat_map(|key| typed(model, key)).collect::<Vec<_>>());
+    requests
+}
+
 /// Sends a child's result along with the next prompt to the session in hand.
 pub(crate) fn with_handoff(model: &mut Model, handoff: String) -> Vec<Request> {
     let mut requests = reply(model);

@@ -2,6 +2,7 @@
 
 use ratatui::layout::Size;
 
+use super::burst::LetterBurst;
 use super::keymap::{Context, Keymap};
 use super::msg::Request;
 use super::theme::{Terminal, Theme};
@@ -19,6 +20,9 @@ pub(crate) struct Model {
     pub(crate) now: i64,
     /// How long a dialog has to stand without a key before one decides it, in milliseconds.
     pub(crate) patience: i64,
+    /// How long a letter that is a shortcut waits for another one, in milliseconds.
+    pub(crate) moment: i64,
+    pub(crate) burst: LetterBurst,
     pub(crate) window: Window,
     /// When the person last did something here.
     pub(crate) touched: i64,

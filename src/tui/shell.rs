@@ -16,7 +16,7 @@ use super::model::Model;
 use super::msg::{Msg, Reply, Request};
 use super::update::update;
 use super::world::Link;
-use super::{composer, notice, settings, typeahead};
+use super::{burst, composer, notice, settings, typeahead};
 use crate::api::error::{Error, ErrorKind};
 use crate::client::start::Daemon;
 
@@ -52,6 +52,8 @@ const FOREIGN: Duration = Duration::from_secs(1);
 const LAST: Duration = Duration::from_secs(2);
 /// A dialog has to stand this long without a key before one decides it: earlier ones were meant for something else.
 const PATIENCE: i64 = 300;
+/// Letters that follow each other within this time are text where they are shortcuts one by one.
+const MOMENT: i64 = 200;
 /// How much of the stream may wait for the screen.
 const WAITING: usize = 1024;
 
@@ -69,7 +71,7 @@ pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
     let (sender, inbox) = mpsc::channel(WAITING);
     let path = std::env::var_os("PATH").and_then(|path| path.into_string().ok());
     let mut desk = Desk::new(daemon.clone(), cwd.clone(), path, sender.clone());
-    let mut model = Model { now: now(), patience: PATIENCE, ..Model::default() };
+    let mut model = Model { now: now(), patience: PATIENCE, moment: MOMENT, ..Model::default() };
     model.transcripts.set_zone(TimeZone::system());
     model.world.cwd = cwd;
     let keep = begin(&mut model, &desk).await?;
@@ -168,6 +170,7 @@ impl Shell {
             self.draw_if_due()?;
             let frame = self.next_frame();
             let save = self.save_at;
+            let release = self.next_release();
             tokio::select! {
                 biased;
                 input = self.keys.next() => match input {
@@ -193,6 +196,10 @@ impl Shell {
                 }
                 () = until(frame), if frame.is_some() => self.model.now = now(),
                 () = until(save), if save.is_some() => self.save(),
+                () = until(release), if release.is_some() => {
+                    self.dirty = Dirty::Keys;
+                    self.take(Msg::Time(now()))?;
+                }
                 Some(opened) = opened(&mut self.opening) => self.attach(opened).await?,
                 Some(msg) = self.inbox.recv() => self.take(msg)?,
                 _ = tick.tick() => self.take(Msg::Time(now()))?,
@@ -302,6 +309,12 @@ impl Shell {
         let left = typeahead::ready_at(&self.model).map(|ready| ready - self.model.now).filter(|left| *left > 0);
         let ready = left.map(|left| Instant::now() + Duration::from_millis(left.unsigned_abs()));
         soon.into_iter().chain(ready).min()
+    }
+
+    /// When a letter that is held back becomes its shortcut.
+    fn next_release(&self) -> Option<Instant> {
+        let left = burst::due_at(&self.model)?.saturating_sub(now()).max(0);
+        Some(Instant::now() + Duration::from_millis(left.unsigned_abs()))
     }
 
     /// Keeps what was written here, and takes over what was written in another face.

@@ -2,12 +2,13 @@
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
+use super::burst::Pressed;
 use super::keymap::{Action, Context};
 use super::model::{Focus, Model, Overlay, View, Window};
 use super::msg::{Msg, Reply, Request};
 use super::world::{Link, Stale};
 use super::{
-    act, composer, confirm, decide, help, mouse, notice, panel, picker, review, session, sessions, settings, typeahead,
+    act, burst, composer, confirm, decide, help, mouse, notice, panel, picker, review, session, sessions, settings, typeahead,
     welcome,
 };
 use crate::api::event::{Event, Live, Payload};
@@ -23,8 +24,16 @@ pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
             KeyEventKind::Press | KeyEventKind::Repeat => press(model, key),
             KeyEventKind::Release => Vec::new(),
         },
-        Msg::Mouse(mouse) => mouse::update(model, mouse),
-        Msg::Paste(text) => paste(model, &text),
+        Msg::Mouse(mouse) => {
+            let mut requests = handle_held_key(model);
+            requests.extend(mouse::update(model, mouse));
+            requests
+        }
+        Msg::Paste(text) => {
+            let mut requests = handle_held_key(model);
+            requests.extend(paste(model, &text));
+            requests
+        }
         Msg::Resize(size) => {
             model.size = size;
             Vec::new()
@@ -40,7 +49,10 @@ pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
         Msg::Time(now) => {
             model.now = now;
             notice::expire(model);
-            Vec::new()
+            match burst::release(model) {
+                Some(key) => handle_key(model, key),
+                None => Vec::new(),
+            }
         }
         Msg::Fact(event) => fact(model, &event),
         Msg::Live(record) => live(model, &record),
@@ -80,9 +92,25 @@ pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
     }
 }
 
-/// A key means an act of its context first, and text otherwise.
+/// A key that may be part of a text waits for the one behind it.
 fn press(model: &mut Model, key: KeyEvent) -> Vec<Request> {
     notice::seen(model);
+    match burst::press(model, key) {
+        Pressed::Acts(first) => {
+            let mut requests = first.map(|first| handle_key(model, first)).unwrap_or_default();
+            requests.extend(handle_key(model, key));
+            requests
+        }
+        Pressed::Taken(requests) => requests,
+    }
+}
+
+fn handle_held_key(model: &mut Model) -> Vec<Request> {
+    burst::flush(model).map(|key| handle_key(model, key)).unwrap_or_default()
+}
+
+/// A key means an act of its context first, and text otherwise.
+fn handle_key(model: &mut Model, key: KeyEvent) -> Vec<Request> {
     let context = model.context();
     let action = model.keymap.action(context, key);
     if !typeahead::admit_key(model, action) {
@@ -123,8 +151,13 @@ fn paste(model: &mut Model, text: &str) -> Vec<Request> {
         Context::Filter => sessions::pasted(model, text),
         Context::Search => session::pasted(model, text),
         // Whoever pastes into the list or into a session means to write.
-        Context::Sessions | Context::Session => {
-            let mut requests = act::perform(model, Action::Reply);
+        Context::Sessions => {
+            let mut requests = composer::new_task(model);
+            requests.extend(composer::pasted(model, text));
+            requests
+        }
+        Context::Session => {
+            let mut requests = composer::reply(model);
             requests.extend(composer::pasted(model, text));
             requests
         }
@@ -257,6 +290,8 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             notice::fail(model, &doing, &error)
         }
         Reply::Opened(outcome) => {
+            // What was typed before another program got the terminal is not for afterwards.
+            burst::forget(model);
             model.opening = None;
             match outcome {
                 Ok(()) => Vec::new(),

@@ -136,14 +136,47 @@ fn a_task_that_is_typed_where_letters_are_shortcuts_merges_nothing() {
     let id = env.create_ready(&steps(&[write("page.md", "one line"), say("It is written.")]));
     let mut face = face(&env);
     face.shows("n  new task");
-    // `m` asks whether to merge, and the rest was typed before anybody could read that.
-    face.types("mend the parser y\r");
+    // Each begins with the letter of a shortcut: what was typed is sent whole, and to nobody else.
+    for text in ["mend the parser y", "write the docs", "speed up", "export", "change the api", "question", "jump"] {
+        face.types(text);
+        face.shows(&format!("› {text}"));
+        face.types(ENTER);
+        face.hides(&format!("› {text}"));
+        face.shows("n  new task");
+        face.shows(&format!("✓ {text}"));
+    }
+    assert_eq!(env.status(&id), "ready");
+    assert_eq!(env.session(&id)["turns"], 1);
+    // A letter alone is its shortcut.
+    face.types("m");
     face.shows("y merges");
     face.types(ENTER);
     face.shows("y agrees, esc leaves it as it is");
     face.types(ESCAPE);
     face.hides("into main?");
-    assert_eq!(env.status(&id), "ready");
+    leave(face);
+}
+
+#[test]
+fn what_is_typed_at_once_in_a_session_is_a_reply() {
+    let env = world();
+    let id = env.create_ready(&steps(&[write("page.md", "one line"), say("It is written.")]));
+    let mut face = face(&env);
+    face.shows("n  new task");
+    face.types(ENTER);
+    face.shows("‹ ");
+    face.types("undo nothing, say yes");
+    face.shows("› undo nothing, say yes");
+    face.types(ENTER);
+    face.hides("› undo nothing");
+    face.shows("✓ ready");
+    assert_eq!(env.session(&id)["turns"], 2);
+    to_list(&mut face);
+    face.pastes("a task that is pasted");
+    face.shows("new task");
+    face.shows("› a task that is pasted");
+    face.types(ENTER);
+    face.shows("✓ a task that is pasted");
     leave(face);
 }
 
@@ -305,7 +338,7 @@ fn a_daemon_that_dies_is_found_again_and_the_draft_stays() {
     let mut face = face(&env);
     task(&mut face, "Goes on for ever", &[hang()]);
     face.shows("1 running");
-    face.types("n");
+    compose(&mut face);
     face.types("half a thought");
     face.shows("half a thought");
     env.kill_daemon();
@@ -342,7 +375,7 @@ fn a_daemon_that_hangs_is_told_and_holds_up_nobody() {
     // What is opened takes as long as it takes; keys and frames go on.
     face.types("!");
     face.shows("opening a shell…");
-    face.types("n");
+    compose(&mut face);
     face.types("words meanwhile");
     face.shows("words meanwhile");
     face.shows("the daemon does not answer");
