@@ -36,7 +36,9 @@ enum KeyClass {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Verdict {
     /// It acts now, after the letter that was held back, if one was.
-    Act { first: Option<KeyEvent> },
+    Act {
+        first: Option<KeyEvent>,
+    },
     Hold,
     /// All of the burst is text.
     Write(String),

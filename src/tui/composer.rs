@@ -247,7 +247,7 @@ pub(crate) fn clear(model: &mut Model) -> Vec<Request> {
     let is_blank = draft(model).is_blank();
     let works = |id: &str| model.world.sessions.get(id).is_some_and(|session| session.status.is_busy());
     match target(model) {
-        Target::Session(id) if is_blank && works(&id) => act::perform(model, Action::Stop),
+        Target::Session(id) if is_blank && works(&id) => act::perform(model, Action::StopNow),
         Target::Task | Target::Session(_) if is_blank => leave(model),
         Target::Task | Target::Session(_) => {
             let content = draft(model).content();

@@ -24,7 +24,7 @@ use crate::api::project::{Trust, TrustState};
 use crate::api::publish::{CreatePull, UpdatePull};
 use crate::api::request::{MergeHooks, MergeStyle, MergeUnseen, SetPosture};
 use crate::api::resolution::ResolutionProposal;
-use crate::api::session::{Session, Status};
+use crate::api::session::{Session, Status, WaitingFor};
 use crate::look::line::Line;
 use said::{GAP, Press, Said, commit};
 
@@ -59,6 +59,10 @@ enum About {
     UnseenChanges {
         session: String,
         changes: UnseenChanges,
+    },
+    /// The turn in progress of a session.
+    Stop {
+        session: String,
     },
     Undo {
         session: String,
@@ -107,6 +111,8 @@ impl About {
         match self {
             // It only shows the changes again.
             About::UnseenChanges { .. } => Weight::Light,
+            // What the turn changed is kept, and the session goes on with the next prompt.
+            About::Stop { .. } => Weight::Light,
             About::Merge { .. }
             | About::HookChanges { .. }
             | About::Undo { .. }
@@ -123,6 +129,9 @@ impl About {
 }
 
 pub(crate) fn merge(model: &mut Model) -> Vec<Request> {
+    if let Some(why) = model.current().and_then(why_not_merged) {
+        return notice::say(model, why.to_owned());
+    }
     let style = match model.world.text_setting("merge.style") {
         Some("no-ff") => MergeStyle::NoFf,
         Some("rebase") => MergeStyle::Rebase,
@@ -138,12 +147,46 @@ pub(crate) fn undo(model: &mut Model) -> Vec<Request> {
             ask(model, |session| About::UndoMerge { session, commit })
         }
         Some(session) if session.turns == 0 => notice::say(model, "there is no turn to take back".to_owned()),
+        Some(session) if !can_be_undone(session) => {
+            notice::say(model, "there is nothing to take back: no turn has changed a file".to_owned())
+        }
         Some(current) => {
             let to = choices(current).into_iter().find(Option::is_none).unwrap_or(Some(1));
             ask(model, |session| About::Undo { session, to })
         }
         None => ask(model, |session| About::Undo { session, to: None }),
     }
+}
+
+/// Asks before a turn in progress ends.
+pub(crate) fn stop(model: &mut Model) -> Vec<Request> {
+    match model.current() {
+        Some(session) if session.status.is_busy() => ask(model, |session| About::Stop { session }),
+        // The daemon knows what else there is to stop, and says so where there is nothing.
+        Some(session) => vec![Request::Stop(session.id.clone())],
+        None => notice::say(model, "no session is selected".to_owned()),
+    }
+}
+
+/// Why a session cannot be merged as it stands, where the question would be about nothing.
+fn why_not_merged(session: &Session) -> Option<&'static str> {
+    let is_offered = session.next.iter().any(|next| next == "merge");
+    match (session.status, session.waiting_for) {
+        (Status::Approval, _) | (_, Some(WaitingFor::Approval)) => {
+            Some("not yet: the session waits for an approval, decide that first")
+        }
+        (Status::Merged, _) if !is_offered => Some("it is merged already"),
+        (_, _) if !is_offered && session.changes.files == 0 && session.uncommitted.is_none() => {
+            Some("there is nothing to merge: no file is changed")
+        }
+        (_, _) => None,
+    }
+}
+
+/// Whether there are changes to take back, or some that were taken back and can come back.
+fn can_be_undone(session: &Session) -> bool {
+    let is_offered = session.next.iter().any(|next| next == "undo");
+    is_offered || session.changes.files > 0 || session.uncommitted.is_some() || session.undone_to.is_some()
 }
 
 pub(crate) fn rebase(model: &mut Model) -> Vec<Request> {
@@ -299,7 +342,7 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
     let Some(Overlay::Confirm(state)) = &mut model.overlay else { return Vec::new() };
     // A letter with a modifier is another key, and nobody reads that it would agree.
     if key.modifiers != KeyModifiers::NONE {
-        return Vec::new();
+        return refuse(model, key);
     }
     match (&mut state.about, key.code) {
         (_, KeyCode::Char('y')) => return agreed(model),
@@ -317,9 +360,8 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
             let refused = model.world.sessions.get(session).and_then(|session| session.unmarked_conflict.clone());
             *unseen = match (&*unseen, refused) {
                 (MergeUnseen::Refuse, Some(id)) => MergeUnseen::AcceptOnly(vec![id]),
-                (MergeUnseen::Refuse, None) | (MergeUnseen::Accept | MergeUnseen::AcceptOnly(_), _) => {
-                    MergeUnseen::Refuse
-                }
+                (MergeUnseen::Refuse, None) => return refuse(model, key),
+                (MergeUnseen::Accept | MergeUnseen::AcceptOnly(_), _) => MergeUnseen::Refuse,
             };
         }
         (About::HookChanges { session, style, unseen, .. }, KeyCode::Char(letter @ ('a' | 'v'))) => {
@@ -329,19 +371,49 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
             return vec![Request::Merge { session, style, hooks, unseen }];
         }
         (_, KeyCode::Char('n' | 'q')) => model.close_overlay(),
-        (_, _) => {}
+        (_, _) => return refuse(model, key),
     }
     Vec::new()
+}
+
+/// A key that the question does not know: whoever presses it means something else, so nothing that follows agrees.
+fn refuse(model: &mut Model, key: KeyEvent) -> Vec<Request> {
+    match key.code {
+        KeyCode::Char(_)
+        | KeyCode::Backspace
+        | KeyCode::Delete
+        | KeyCode::Insert
+        | KeyCode::Tab
+        | KeyCode::BackTab
+        | KeyCode::F(_) => {
+            model.close_overlay();
+            notice::say(model, "nothing was done".to_owned())
+        }
+        // Keys that are held with others, and what a terminal may tell besides.
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a letter that moves means something to the question: only where there is something to move.
+pub(crate) fn takes(model: &Model, key: KeyEvent) -> bool {
+    let Some(Overlay::Confirm(state)) = &model.overlay else { return true };
+    match (key.code, &state.about) {
+        (KeyCode::Char(_), About::Undo { .. }) => true,
+        (KeyCode::Char(_), _) => furthest(model, state) > 0,
+        (_, _) => true,
+    }
+}
+
+fn furthest(model: &Model, state: &State) -> usize {
+    let area = Rect::new(0, 0, model.size.width, model.size.height);
+    let (area, lines) = laid_out(model, state, area);
+    lines.len().saturating_sub(area.height.saturating_sub(2).into())
 }
 
 /// Scrolls; for an undo, chooses how far back.
 pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     let furthest = match &model.overlay {
-        Some(Overlay::Confirm(state)) => {
-            let area = Rect::new(0, 0, model.size.width, model.size.height);
-            let (area, lines) = laid_out(model, state, area);
-            lines.len().saturating_sub(area.height.saturating_sub(2).into())
-        }
+        Some(Overlay::Confirm(state)) => furthest(model, state),
         Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Decide(_) | Overlay::Panel(_)) | None => {
             return Vec::new();
         }
@@ -441,6 +513,7 @@ fn agreed(model: &mut Model) -> Vec<Request> {
             vec![Request::Merge { session, style, hooks: MergeHooks::AcceptOnly(changes.id), unseen }]
         }
         About::UnseenChanges { session, .. } => review::open_whole(model, session),
+        About::Stop { session } => vec![Request::Stop(session)],
         About::Undo { session, to } => vec![Request::Undo { session, to, merge: None }],
         About::UndoMerge { session, commit } => vec![Request::Undo { session, to: None, merge: Some(commit) }],
         About::Rebase { session } => vec![Request::Rebase(session)],

@@ -53,6 +53,8 @@ pub(crate) enum Action {
     Answer,
     Approve,
     Stop,
+    /// Without a question.
+    StopNow,
     Resume,
     /// To go on with another backend.
     Continue,

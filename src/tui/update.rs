@@ -117,6 +117,8 @@ fn handle_key(model: &mut Model, key: KeyEvent) -> Vec<Request> {
         return Vec::new();
     }
     match action {
+        // A letter of a text that moves nothing here.
+        Some(_) if context == Context::Confirm && !confirm::takes(model, key) => confirm::typed(model, key),
         // What is about to take the terminal is the first thing to be called off.
         Some(Action::Back) if model.opening.take().is_some() => vec![Request::Detach],
         Some(action) => {

@@ -52,6 +52,7 @@ pub(super) fn of(model: &Model, about: &About) -> Said {
         About::Merge { session: id, style, hooks, unseen } => merge(model, session(id), *style, hooks, unseen),
         About::HookChanges { session: id, changes, .. } => hook_changes(model, session(id), changes),
         About::UnseenChanges { session: id, changes } => unseen_changes(model, session(id), changes),
+        About::Stop { session: id } => stop(model, session(id)),
         About::Undo { session: id, to } => undo(model, session(id), *to),
         About::UndoMerge { session: id, commit: _ } => undo_merge(model, session(id)),
         About::Rebase { session: id } => rebase(model, session(id)),
@@ -179,6 +180,15 @@ fn unseen_changes(model: &Model, session: Option<&Session>, changes: &UnseenChan
         tone: Tone::Warn,
         lines,
         keys: keys(model, &[(Press::Agree, "looks again"), (Press::Leave, "not yet")]),
+    }
+}
+
+fn stop(model: &Model, session: Option<&Session>) -> Said {
+    Said {
+        title: format!("Stop \"{}\"?", name(session)),
+        tone: Tone::Warn,
+        lines: vec![Line::new().plain("The turn ends as it is; what it changed is kept.")],
+        keys: keys(model, &[(Press::Letter('y'), "stops"), (Press::Leave, "lets it go on")]),
     }
 }
 

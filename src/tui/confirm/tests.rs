@@ -6,7 +6,7 @@ use super::*;
 use crate::api::error::HookFileChange;
 use crate::api::project::ConfigValue;
 use crate::api::resolution::{ProposedFile, UnproposedFile};
-use crate::api::session::{Sandbox, Session, Status, UndoableMerge};
+use crate::api::session::{Changes, Sandbox, Session, Status, UndoableMerge};
 use crate::look::sample;
 use crate::tui::model::View;
 use crate::tui::msg::{Msg, Reply};
@@ -132,8 +132,81 @@ fn a_letter_with_a_modifier_is_another_key() {
     for keys in [&["m", "ctrl+y"][..], &["m", "alt+y"], &["u", "ctrl+y"], &["u", "alt+n"], &["D", "alt+y"]] {
         let mut model = facing(WIDE, ready());
         assert_eq!(press(&mut model, keys), [], "{keys:?}");
-        assert!(is_open(&model), "{keys:?}");
+        assert!(!is_open(&model), "{keys:?}");
+        assert!(screen(&mut model).contains("nothing was done"), "{keys:?}");
     }
+}
+
+#[test]
+fn a_key_that_a_question_does_not_know_closes_it() {
+    for keys in [
+        // `modify`, letter by letter.
+        &["m", "o"][..],
+        &["m", "a"],
+        &["m", "j"],
+        &["m", "tab"],
+        &["m", "f5"],
+        &["u", "t"],
+        &["D", "e"],
+        &["b", "g"],
+        &["I", "s"],
+    ] {
+        let mut model = facing(WIDE, ready());
+        assert_eq!(press(&mut model, keys), [], "{keys:?}");
+        assert!(!is_open(&model), "{keys:?}");
+        assert!(screen(&mut model).contains("nothing was done"), "{keys:?}");
+    }
+    let mut model = facing(WIDE, ready());
+    open_trust(&mut model, trust(TrustState::Untrusted, None));
+    assert_eq!(press(&mut model, &["x", "y"]), []);
+    assert!(!is_open(&model));
+}
+
+#[test]
+fn a_running_turn_is_stopped_by_its_letter_only_after_a_question() {
+    let stop = || vec![Request::Stop("abcd2345".into())];
+    for (status, keys, expected) in [
+        (Status::Running, &["s"][..], vec![]),
+        (Status::Running, &["s", "y"], stop()),
+        (Status::Running, &["s", "enter"], stop()),
+        (Status::Running, &["s", "esc"], vec![]),
+        (Status::Running, &["s", "p"], vec![]),
+        (Status::Queued, &["s", "y"], stop()),
+        (Status::Running, &["ctrl+c"], stop()),
+        // The daemon says what it thinks of it.
+        (Status::Ready, &["s"], stop()),
+    ] {
+        let mut model = facing(WIDE, sample::session(status));
+        assert_eq!(press(&mut model, keys), expected, "{status:?} {keys:?}");
+    }
+    let mut model = facing(NARROW, sample::session(Status::Running));
+    press(&mut model, &["s"]);
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ Stop "Fix the parser"? ──────────────────────────────────────────────────────╮
+    │ The turn ends as it is; what it changed is kept.                             │
+    ╰ y stops  esc lets it go on ──────────────────────────────────────────────────╯
+    "#);
+}
+
+#[test]
+fn where_there_is_nothing_to_ask_about_that_is_said() {
+    let unchanged = |session: Session| Session { changes: Changes::default(), next: vec![], ..session };
+    for (session, key, expected) in [
+        (unchanged(ready()), "m", "there is nothing to merge: no file is changed"),
+        (unchanged(ready()), "u", "there is nothing to take back: no turn has changed a file"),
+        (unchanged(sample::session(Status::Merged)), "m", "it is merged already"),
+        (sample::approval(), "m", "not yet: the session waits for an approval, decide that first"),
+    ] {
+        let mut model = facing(WIDE, session);
+        assert_eq!(press(&mut model, &[key]), [], "{key}");
+        assert!(!is_open(&model), "{key} {expected}");
+        let text = screen(&mut model);
+        assert!(text.contains(expected), "{key} {expected}: {text}");
+    }
+    // What was taken back can come back.
+    let mut model = facing(WIDE, Session { undone_to: Some(0), ..unchanged(ready()) });
+    press(&mut model, &["u"]);
+    assert!(is_open(&model));
 }
 
 #[test]

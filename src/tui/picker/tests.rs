@@ -186,7 +186,7 @@ fn a_removed_session_is_restored_from_the_list() {
 
 #[test]
 fn a_late_list_of_removed_sessions_takes_the_keys_from_nothing() {
-    for keys in [&["ctrl+p"][..], &["?"], &["n"], &["m"]] {
+    for keys in [&["ctrl+p"][..], &["?"], &["n"], &["D"]] {
         let mut model = equipped(WIDE);
         press(&mut model, keys);
         let context = model.context();

@@ -101,7 +101,7 @@ fn after_a_prompt_letters_are_shortcuts_and_the_screen_shows_it() {
     assert!(sent.contains("\n i  write to this session\n") && !sent.contains(" › "), "{sent}");
     assert!(!sent.contains("── to "), "{sent}");
     // Nothing of it becomes a prompt.
-    let requests = press(&mut model, &["u", "x", "enter", "esc"]);
+    let requests = press(&mut model, &["u", "x", "enter"]);
     assert!(!requests.iter().any(|request| matches!(request, Request::Prompt { .. })), "{requests:?}");
     // What is begun and left is seen, and is no text field either.
     press(&mut model, &["i"]);
