@@ -369,6 +369,8 @@ pub(crate) enum Reply {
         spelled: Option<String>,
         image: Image,
     },
+    Merged(Box<Session>),
+    Archived(Box<Session>),
     /// An act on a session succeeded; `said` tells it.
     Done {
         said: String,

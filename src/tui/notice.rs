@@ -78,6 +78,26 @@ pub(crate) fn say(model: &mut Model, text: String) -> Vec<Request> {
 /// Tells what is wrong; it stays until a key is pressed.
 pub(crate) fn warn(model: &mut Model, text: &str) -> Vec<Request> {
     show(model, vec![Line::toned(Tone::Warn, format!("! {}", one_line(text)))], Stays::UntilKey);
+/// What came of a merge, and the key that takes it back.
+pub(crate) fn merged(model: &Model, session: &Session) -> String {
+    let title = title(session);
+    let (base, at) = match &session.undoable_merge {
+        Some(merge) => (&merge.target, format!(" as {}", merge.commit.chars().take(10).collect::<String>())),
+        None => (&session.base.name, String::new()),
+    };
+    let back = match (&session.undoable_merge, bar::key(model, Context::Session, Action::Undo)) {
+        (Some(_), Some(key)) => format!("; {key} takes it back"),
+        (_, _) => String::new(),
+    };
+    format!("merged \"{title}\" into {}{at}{back}", one_line(base))
+}
+
+/// What became of a session that was put away, and how it comes back.
+pub(crate) fn archived(model: &Model, session: &Session) -> String {
+    let key = bar::key(model, Context::Sessions, Action::Resume).map(|key| format!("{key} or ")).unwrap_or_default();
+    format!("archived \"{}\"; {key}`coppice restore {}` brings it back", title(session), one_line(&session.id))
+}
+
     Vec::new()
 }
 

@@ -134,7 +134,7 @@ pub(crate) fn toggle_resting(model: &mut Model) -> Vec<Request> {
         Resting::Hidden => Resting::Shown,
         Resting::Shown => Resting::Hidden,
     };
-    settle(model)
+    settle_keeping(model, None)
 }
 
 /// Goes to the next session that waits for the person, around and around.
@@ -185,8 +185,14 @@ pub(crate) fn select(model: &mut Model, id: &str) -> Vec<Request> {
         return Vec::new();
     }
     model.sessions.pane.forget_preview();
-    model.sessions.cursor = Some(id.to_owned());
-    model.transcripts.need(id)
+    let left = model.sessions.cursor.replace(id.to_owned());
+    let mut requests = model.transcripts.need(id);
+    // A row that rests was there only as long as the cursor stood on it.
+    let rests = left.and_then(|left| model.world.sessions.get(&left)).is_some_and(order::is_resting);
+    if rests && model.sessions.resting == Resting::Hidden {
+        requests.extend(settle(model));
+    }
+    requests
 }
 
 /// Puts the cursor on a session that is about to be listed, unless it is moved before.
@@ -194,13 +200,19 @@ pub(crate) fn expect(model: &mut Model, id: &str) {
     model.sessions.expected = Some(id.to_owned());
 }
 
-/// Makes the list fit to the sessions as they are.
+/// Makes the list fit to the sessions as they are. What comes to rest under the cursor stays in sight until the cursor
+/// leaves it: it is what the next key is about.
 pub(crate) fn settle(model: &mut Model) -> Vec<Request> {
+    let kept = model.sessions.cursor.clone().filter(|id| model.sessions.has(id));
+    settle_keeping(model, kept)
+}
+
+fn settle_keeping(model: &mut Model, kept: Option<String>) -> Vec<Request> {
     let Model { sessions: state, world, transcripts, .. } = model;
     let text = state.filter.as_ref().map(|filter| filter.text.as_str()).filter(|text| !text.trim().is_empty());
     let matching = text.map(|text| sift::matching(&world.sessions, text));
     let (shape, resting) = (state.shape, state.resting);
-    let choice = Choice { shape, resting, folded: &state.folded, matching: matching.as_ref() };
+    let choice = Choice { shape, resting, folded: &state.folded, kept: kept.as_deref(), matching: matching.as_ref() };
     let rows = order::rows(&world.sessions, &choice);
     let before = state.index();
     state.rows = rows;

@@ -8,8 +8,8 @@ use super::model::{Focus, Model, Overlay, View, Window};
 use super::msg::{Msg, Reply, Request};
 use super::world::{Link, Stale};
 use super::{
-    act, burst, composer, confirm, decide, help, mouse, notice, panel, picker, review, session, sessions, settings, typeahead,
-    welcome,
+    act, burst, composer, confirm, decide, help, mouse, notice, panel, picker, review, session, sessions, settings,
+    typeahead, welcome,
 };
 use crate::api::event::{Event, Live, Payload};
 use crate::api::session::Session;
@@ -277,6 +277,18 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
         Reply::Copied(what) => notice::say(model, format!("copied {what}")),
         Reply::Text { target, text } => composer::text_came(model, target, &text),
         Reply::Image { target, spelled, image } => composer::image_came(model, target, spelled.as_deref(), image),
+        Reply::Merged(session) => {
+            let said = notice::merged(model, &session);
+            let mut requests = notice::say(model, said);
+            requests.extend(known(model, *session));
+            requests
+        }
+        Reply::Archived(session) => {
+            let said = notice::archived(model, &session);
+            let mut requests = notice::say(model, said);
+            requests.extend(known(model, *session));
+            requests
+        }
         Reply::Done { said, session } => {
             let mut requests = notice::say(model, said);
             match session {

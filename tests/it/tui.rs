@@ -169,6 +169,7 @@ fn what_is_typed_at_once_in_a_session_is_a_reply() {
     face.shows("› undo nothing, say yes");
     face.types(ENTER);
     face.hides("› undo nothing");
+    face.shows("scripted demo agent");
     face.shows("✓ ready");
     assert_eq!(env.session(&id)["turns"], 2);
     to_list(&mut face);
@@ -177,6 +178,69 @@ fn what_is_typed_at_once_in_a_session_is_a_reply() {
     face.shows("› a task that is pasted");
     face.types(ENTER);
     face.shows("✓ a task that is pasted");
+    leave(face);
+}
+
+#[test]
+fn a_key_that_the_question_about_a_merge_does_not_know_closes_it() {
+    let env = world();
+    let id = env.create_ready(&steps(&[write("page.md", "one line"), say("It is written.")]));
+    let mut face = face(&env);
+    face.shows("n  new task");
+    // `mod`, slowly.
+    face.types("m");
+    face.shows("y merges");
+    face.types("o");
+    face.shows("nothing was done");
+    face.hides("y merges");
+    assert_eq!(env.status(&id), "ready");
+    leave(face);
+}
+
+#[test]
+fn what_was_merged_stays_in_sight_and_is_taken_back_from_there() {
+    let env = world();
+    let other = env.create_ready(&steps(&["Other work".to_owned(), write("other.md", "one"), say("Done.")]));
+    let id = env.create_ready(&steps(&["Page".to_owned(), write("page.md", "one"), say("Done.")]));
+    let mut face = face(&env);
+    face.shows("✓ Page");
+    face.types("m");
+    face.shows("Merge \"Page\" into main?");
+    face.shows("y merges");
+    face.types("y");
+    face.shows("merged \"Page\" into main as ");
+    face.shows("u takes it back");
+    face.shows("RESTING");
+    face.types("u");
+    face.shows("Undo the merge of \"Page\"?");
+    face.shows("y takes it back");
+    face.types("y");
+    face.shows("the merge is out of `main` again");
+    assert_eq!((env.status(&id).as_str(), env.status(&other).as_str()), ("ready", "ready"));
+    // With nothing to merge there is no question.
+    let empty = env.create_ready(&steps(&["Nothing".to_owned(), say("Done.")]));
+    face.shows("✓ Nothing");
+    face.types("k");
+    face.types("m");
+    face.shows("there is nothing to merge");
+    assert_eq!(env.status(&empty), "ready");
+    leave(face);
+}
+
+#[test]
+fn a_turn_is_stopped_by_its_letter_only_after_a_question() {
+    let env = world();
+    let id = env.create(&steps(&["Goes on".to_owned(), hang()]));
+    let mut face = face(&env);
+    face.shows("1 running");
+    face.types("s");
+    face.shows("y stops");
+    assert_ne!(env.status(&id), "interrupted");
+    face.types("y");
+    face.shows("stopped");
+    face.shows("INTERRUPTED");
+    face.types("x");
+    face.shows(&format!("R or `coppice restore {id}` brings it back"));
     leave(face);
 }
 
@@ -274,8 +338,10 @@ fn what_needs_a_person_is_counted_the_same_everywhere() {
     let inbox: serde_json::Value = serde_json::from_str(&env.coppice(&["inbox", "--json"]).stdout()).unwrap();
     assert_eq!(inbox.as_array().map(Vec::len), Some(3), "{inbox}");
     face.types(" ");
+    face.shows("1 of 3 waiting");
     face.types(ENTER);
-    face.shows(" of 3 waiting");
+    face.shows("esc later");
+    face.shows("1 of 3 waiting");
     face.types(ESCAPE);
     face.shows("n new");
     leave(face);
@@ -681,7 +747,7 @@ fn the_way_through_a_session_at_80_by_24() {
     task(&mut face, "Write a page", &[write("page.md", "one line"), say("It is written.")]);
     face.shows("+1 −0");
     face.types("d");
-    face.shows("page.md");
+    face.shows("looked at 0/1 file");
     face.types("<");
     face.shows("turn 1 of 1");
     face.types(ESCAPE);

@@ -615,6 +615,20 @@ fn work_that_changed_after_a_look_is_looked_at_again() {
 }
 
 #[test]
+fn what_a_merge_and_an_archive_came_to_says_the_way_back() {
+    let mut model = facing(WIDE, ready());
+    let merge = UndoableMerge { commit: "0123456789abcdef".into(), target: "main".into(), files: vec![] };
+    let merged = Session { undoable_merge: Some(merge), ..sample::session(Status::Merged) };
+    update(&mut model, Msg::Reply(Reply::Merged(Box::new(merged))));
+    let text = screen(&mut model);
+    assert!(text.contains("merged \"Fix the parser\" into main as 0123456789; u takes it back"), "{text}");
+    update(&mut model, Msg::Reply(Reply::Archived(Box::new(sample::session(Status::Archived)))));
+    let text = screen(&mut model);
+    let expected = "archived \"Fix the parser\"; R or `coppice restore abcd2345` brings it back";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn an_act_shows_its_warnings_until_a_key_is_pressed() {
     let mut model = facing(WIDE, ready());
     let session = Session { warnings: vec!["the teardown command `x` failed".into()], ..ready() };

@@ -105,6 +105,8 @@ pub(crate) struct Choice<'a> {
     pub(crate) shape: Shape,
     pub(crate) resting: Resting,
     pub(crate) folded: &'a HashSet<String>,
+    /// A session whose row is shown although it rests.
+    pub(crate) kept: Option<&'a str>,
     /// The sessions that the filter lets through; `None` without a filter.
     pub(crate) matching: Option<&'a HashSet<String>>,
 }
@@ -112,8 +114,10 @@ pub(crate) struct Choice<'a> {
 /// The rows of the list.
 pub(crate) fn rows(sessions: &BTreeMap<String, Session>, choice: &Choice) -> Vec<Row> {
     let forest = Forest::of(sessions, choice);
+    let is_shown =
+        |(group, root): &(Group, &Session)| choice.shows(*group) || forest.any(root, &|session| choice.keeps(session));
     let mut trees: Vec<(Group, &Session)> =
-        forest.roots.iter().map(|root| (forest.group(root), *root)).filter(|(group, _)| choice.shows(*group)).collect();
+        forest.roots.iter().map(|root| (forest.group(root), *root)).filter(is_shown).collect();
     let goes_on = |session: &Session| matches!(session.waiting_for, Some(WaitingFor::Approval | WaitingFor::Answer));
     trees.sort_by_key(|(group, root)| {
         // Where nobody's agent goes on when somebody answers, the tree stands below those where one does.
@@ -136,7 +140,7 @@ pub(crate) fn rows(sessions: &BTreeMap<String, Session>, choice: &Choice) -> Vec
 /// as somebody answers. What a parent only shows for its children is theirs.
 pub(crate) fn needs(sessions: &BTreeMap<String, Session>) -> Vec<&str> {
     let (shape, resting) = (Shape::Tree, Resting::Hidden);
-    let choice = Choice { shape, resting, folded: &HashSet::new(), matching: None };
+    let choice = Choice { shape, resting, folded: &HashSet::new(), kept: None, matching: None };
     let ids = rows(sessions, &choice).into_iter().filter_map(|row| match row {
         Row::Heading(_) => None,
         Row::Session(place) => sessions.get(&place.id),
@@ -184,6 +188,10 @@ impl Choice<'_> {
     fn shows(&self, group: Group) -> bool {
         group != Group::Resting || self.resting == Resting::Shown
     }
+
+    fn keeps(&self, session: &Session) -> bool {
+        self.kept == Some(session.id.as_str())
+    }
 }
 
 /// Sessions by their parents.
@@ -229,7 +237,8 @@ impl<'a> Forest<'a> {
 
     fn lay(&self, session: &Session, branches: &mut Vec<Branch>, choice: &Choice, rows: &mut Vec<Row>) {
         let is_wanted = |session: &Session| {
-            choice.shows(Group::of(session)) && choice.matching.is_none_or(|matching| matching.contains(&session.id))
+            (choice.shows(Group::of(session)) || choice.keeps(session))
+                && choice.matching.is_none_or(|matching| matching.contains(&session.id))
         };
         if !self.any(session, &is_wanted) {
             return;

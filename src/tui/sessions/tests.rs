@@ -461,6 +461,25 @@ fn a_child_that_is_not_listed_any_more_leaves_the_cursor_at_its_parent() {
 }
 
 #[test]
+fn what_was_merged_stays_under_the_cursor_until_the_cursor_leaves_it() {
+    let mut model = model(WIDE, vec![named("first", Status::Ready), named("other", Status::Ready)]);
+    super::select(&mut model, "first");
+    let merged = || Session { updated_at: look::NOW, ..named("first", Status::Merged) };
+    update(&mut model, Msg::Reply(Reply::Session(Box::new(merged()))));
+    assert_eq!(listed(&model), "READY oth RESTING fir");
+    assert_eq!(selected(&model), "fir");
+    update(&mut model, Msg::Reply(Reply::Merged(Box::new(merged()))));
+    assert_eq!((listed(&model).as_str(), selected(&model)), ("READY oth RESTING fir", "fir"));
+    press(&mut model, &["k"]);
+    assert_eq!((listed(&model).as_str(), selected(&model)), ("READY oth", "oth"));
+    // What is hidden on purpose goes from under the cursor too.
+    press(&mut model, &["z", "G"]);
+    assert_eq!(selected(&model), "fir");
+    press(&mut model, &["z"]);
+    assert_eq!((listed(&model).as_str(), selected(&model)), ("READY oth", "oth"));
+}
+
+#[test]
 fn what_blocks_an_agent_comes_before_what_failed() {
     let mut all = family(Status::Failed);
     let waits = Session { id: "wants".into(), created_at: 0, ..look::approval() };

@@ -59,7 +59,10 @@ impl Desk {
                     Ok(session) if session.hook_fix.is_some() => {
                         done("a commit hook stopped the merge; the agent is asked to fix that", session)
                     }
-                    merged => came("merged", session, merged)?,
+                    merged => match came("merged", session, merged)? {
+                        Reply::Done { session: Some(session), .. } => Reply::Merged(session),
+                        reply => reply,
+                    },
                 }
             }
             Request::Rebase(session) => {
@@ -85,7 +88,7 @@ impl Desk {
                 let session = to.undo(&session, &Undo { redo: true, ..Undo::default() }).await?;
                 done("the files are as before the undo", session)
             }
-            Request::Archive(id) => done("archived", to.archive(&id).await?),
+            Request::Archive(id) => Reply::Archived(Box::new(to.archive(&id).await?)),
             Request::Remove(id) => done("removed; `/restore` brings it back", to.remove(&id).await?),
             Request::Restore(id) => done("restored", to.restore(&id).await?),
             Request::SetPosture { session, posture } => known(to.set_posture(&session, &posture).await?),
