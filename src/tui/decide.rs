@@ -35,7 +35,7 @@ use words::Words;
 
 pub(crate) use body::prepare;
 pub(crate) use flow::{Kept, begun, failed, forget, restore, settle, workflow_came};
-pub(crate) use question::{Begun, is_plan};
+pub(crate) use question::{Begun, is_plan, letter_of};
 
 /// The rows of the screen that no card takes.
 const OTHERS: u16 = 4;
@@ -91,16 +91,27 @@ pub(crate) fn enter(model: &mut Model) -> Vec<Request> {
             let message = Some(words.text().trim().to_owned()).filter(|text| !text.is_empty());
             decide(model, Decide::Deny { message, scope: DenyScope::Once })
         }
-        Face::Asking(progress) => match progress.enter() {
-            Answered::More => {
-                state.scroll = 0;
-                vec![Request::Save]
-            }
-            Answered::All(answers) => {
-                let session = state.need.session.clone();
-                settled(model, Request::Answer { session, answers })
-            }
-        },
+        Face::Asking(progress) if progress.needs_letter() => {
+            let letters = progress.spelled_letters();
+            notice::say(model, format!("only a letter decides about a plan: {letters}"))
+        }
+        Face::Asking(_) => answer(model),
+    }
+}
+
+/// Takes the answer in hand, and sends all of them after the last question.
+fn answer(model: &mut Model) -> Vec<Request> {
+    let Some(state) = state(model) else { return Vec::new() };
+    let Face::Asking(progress) = &mut state.face else { return Vec::new() };
+    match progress.enter() {
+        Answered::More => {
+            state.scroll = 0;
+            vec![Request::Save]
+        }
+        Answered::All(answers) => {
+            let session = state.need.session.clone();
+            settled(model, Request::Answer { session, answers })
+        }
     }
 }
 
@@ -204,6 +215,30 @@ pub(crate) fn toggle_focus(model: &mut Model) -> Vec<Request> {
     Vec::new()
 }
 
+/// Whether Enter answers the question on the screen.
+pub(crate) fn takes_enter(model: &Model) -> bool {
+    match &model.overlay {
+        Some(Overlay::Decide(state)) => !matches!(&state.face, Face::Asking(progress) if progress.needs_letter()),
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_)) | None => false,
+    }
+}
+
+/// Which of all that wait is the first at a session, from 1 on, and how many there are.
+pub(crate) fn place_of_first(model: &Model, session: &str) -> Option<(usize, usize)> {
+    waiting_at(model, session).first().map(|need| place_of(model, need))
+}
+
+/// Which of all that wait this is, from 1 on, and how many there are: as many as the first line of the screen counts.
+fn place_of(model: &Model, need: &Need) -> (usize, usize) {
+    let all = waiting(model);
+    let at = all.iter().position(|other| other == need).unwrap_or(0);
+    // That line counts what stopped too.
+    let decided_here = |session: &&Session| session.waiting_for.is_some();
+    let stopped = model.world.sessions.values().filter(|session| !decided_here(session));
+    let stopped: usize = stopped.map(|session| session.needs as usize).sum();
+    (at + 1, all.len() + stopped)
+}
+
 /// Whether a turn waits for the answers to the questions on the screen.
 pub(crate) fn holds_turn(model: &Model) -> bool {
     match &model.overlay {
@@ -245,7 +280,7 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
                 None => {
                     let picked = progress.pick_letter(typed);
                     if picked == Picked::Something && progress.is_plan() {
-                        return enter(model);
+                        return answer(model);
                     }
                 }
             },
@@ -306,13 +341,7 @@ fn sheet(model: &Model, state: &State) -> Sheet {
     match &state.face {
         Face::Card(words) => match need::approval(&model.world, &state.need) {
             Some(approval) => {
-                let all = waiting(model);
-                let at = all.iter().position(|need| *need == state.need).unwrap_or(0);
-                // The first line counts what stopped too.
-                let decided_here = |session: &&Session| session.waiting_for.is_some();
-                let stopped = model.world.sessions.values().filter(|session| !decided_here(session));
-                let stopped: usize = stopped.map(|session| session.needs as usize).sum();
-                let place = (at + 1, all.len() + stopped);
+                let place = place_of(model, &state.need);
                 let keys = if is_ready { Keys::Count } else { Keys::Soon };
                 Card { approval, body, session, keymap, place, now, scroll, words: words.as_ref(), keys }.sheet()
             }

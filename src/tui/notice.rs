@@ -19,7 +19,8 @@ use crate::api::error::Error;
 use crate::api::event::{Event, Payload};
 use crate::api::session::Session;
 use crate::look::age::age;
-use crate::look::line::{Line, Tone, one_line};
+use crate::look::line::{Line, Tone, one_line, visible};
+use crate::look::markdown;
 use crate::look::status::{count, title};
 
 pub(crate) use osc::{Ways, bytes, command};
@@ -32,6 +33,8 @@ const ELSEWHERE: i64 = 15_000;
 const FRESH: i64 = 60_000;
 /// Whoever did something within this time is taken to be in front of a terminal that does not tell whether it is.
 const PRESENT: i64 = 30_000;
+/// More columns of a question are not told.
+const LONGEST: u16 = 200;
 /// So many rows at most for what a notice says in its own words.
 const ROWS: usize = 4;
 
@@ -75,9 +78,6 @@ pub(crate) fn say(model: &mut Model, text: String) -> Vec<Request> {
     Vec::new()
 }
 
-/// Tells what is wrong; it stays until a key is pressed.
-pub(crate) fn warn(model: &mut Model, text: &str) -> Vec<Request> {
-    show(model, vec![Line::toned(Tone::Warn, format!("! {}", one_line(text)))], Stays::UntilKey);
 /// What came of a merge, and the key that takes it back.
 pub(crate) fn merged(model: &Model, session: &Session) -> String {
     let title = title(session);
@@ -98,6 +98,9 @@ pub(crate) fn archived(model: &Model, session: &Session) -> String {
     format!("archived \"{}\"; {key}`coppice restore {}` brings it back", title(session), one_line(&session.id))
 }
 
+/// Tells what is wrong; it stays until a key is pressed.
+pub(crate) fn warn(model: &mut Model, text: &str) -> Vec<Request> {
+    show(model, vec![Line::toned(Tone::Warn, format!("! {}", one_line(text)))], Stays::UntilKey);
     Vec::new()
 }
 
@@ -136,8 +139,8 @@ pub(crate) fn fail(model: &mut Model, doing: &str, error: &Error) -> Vec<Request
 /// A hint with the keys in place of the command line that turns the commit hooks off.
 fn name_hook_keys(hint: &str, merge_key: &str) -> String {
     let named = |part: &str| match part.strip_prefix("coppice merge ").and_then(|rest| rest.split_once(' ')) {
-        Some((_, "--no-verify")) => format!("{merge_key}, then v"),
-        Some((_, "--fix-hooks")) => format!("{merge_key}, then f"),
+        Some((_, "--no-verify")) => format!("{merge_key}, then v, then y"),
+        Some((_, "--fix-hooks")) => format!("{merge_key}, then f, then y"),
         Some(_) | None => part.to_owned(),
     };
     hint.split('`').map(named).collect::<Vec<_>>().join("`")
@@ -303,7 +306,10 @@ fn news(payload: &Payload, session: Option<&Session>) -> Option<News> {
     match payload {
         Payload::ApprovalRequested { approval, .. } => needs(format!("wants: {}", one_line(&approval.title))),
         Payload::QuestionAsked { questions, .. } => match questions.as_slice() {
-            [one] => needs(format!("asks: {}", one_line(&one.text))),
+            [one] if one.options.iter().any(|option| decide::letter_of(option).is_some()) => {
+                needs(format!("has a plan: {}", first_line(&one.text)))
+            }
+            [one] => needs(format!("asks: {}", first_line(&one.text))),
             several => needs(format!("asks {}", count(several.len(), "question"))),
         },
         Payload::Conflict { with, .. } => needs(format!("conflicts with {}", one_line(with))),
@@ -354,6 +360,12 @@ fn news(payload: &Payload, session: Option<&Session>) -> Option<News> {
         | Payload::Detached { .. }
         | Payload::Warning { .. } => None,
     }
+}
+
+/// The first line of a Markdown text, without its marks.
+fn first_line(markdown: &str) -> String {
+    let lines = markdown::lines(&visible(markdown.trim()), LONGEST);
+    lines.iter().map(Line::text).map(|line| one_line(line.trim())).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
 /// What stopped a merge, and the ways out of it.

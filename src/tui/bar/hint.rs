@@ -130,6 +130,8 @@ pub(super) enum When {
     Light,
     /// A turn waits for the answers to the questions that are open.
     TurnWaits,
+    /// Enter answers the question that is open.
+    Answerable,
 }
 
 impl When {
@@ -167,6 +169,7 @@ impl When {
             When::OnChild => open_transcript(model).is_some_and(|transcript| transcript.child().is_some()),
             When::Reusable => open_transcript(model).is_some_and(|transcript| transcript.reusable().is_some()),
             When::Light => confirm::is_light(model),
+            When::Answerable => decide::takes_enter(model),
             When::TurnWaits => decide::holds_turn(model),
             When::Markable => matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.takes_marks()),
         }
@@ -182,7 +185,7 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
             (When::Calm, Action::Open, "open"),
             (When::Always, Action::NewTask, "new"),
             (When::Asks, Action::Answer, "answer"),
-            (When::Requests, Action::Approve, "approve"),
+            (When::Requests, Action::Approve, "see the call"),
             (When::LoggedOut, Action::Login, "log in"),
             (When::Stuck, Action::Continue, CONTINUE),
             (When::Allows("resume"), Action::Resume, "resume"),
@@ -207,7 +210,7 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
             (When::Reusable, Action::Reuse, "reuse its result"),
             (When::Allows("send"), Action::Reply, "write"),
             (When::Asks, Action::Answer, "answer"),
-            (When::Requests, Action::Approve, "approve"),
+            (When::Requests, Action::Approve, "see the call"),
             (When::LoggedOut, Action::Login, "log in"),
             (When::Stuck, Action::Continue, CONTINUE),
             (When::Allows("resume"), Action::Resume, "resume"),
@@ -242,7 +245,7 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
             (When::Always, Action::Back, "later"),
         ],
         Context::Question => &[
-            (When::Always, Action::Open, "answer"),
+            (When::Answerable, Action::Open, "answer"),
             (When::Always, Action::ToggleFocus, "own words"),
             (When::Always, Action::NextRequest, "next"),
             (When::TurnWaits, Action::EndTurn, "end the turn"),
@@ -289,7 +292,9 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
             (When::Always, Action::Up, "up"),
             (When::Always, Action::Back, "leave"),
         ],
-        Context::Confirm => &[(When::Light, Action::Open, "yes"), (When::Always, Action::Back, "no")],
+        Context::Confirm => {
+            &[(When::Light, Action::Open, "yes"), (When::Always, Action::Back, "leave, nothing is done")]
+        }
         Context::Panel => &[
             (When::Always, Action::Down, "down"),
             (When::Always, Action::Copy, "copy"),

@@ -10,7 +10,7 @@ use super::choice::{finds_nobody, in_force};
 use super::draft::Draft;
 use super::popup::{Kind, Popup};
 use super::{Target, target};
-use crate::api::session::Status;
+use crate::api::session::{Approval, Status};
 use crate::look::line::{Line, Tone, cut, one_line, visible};
 use crate::look::status;
 use crate::tui::bar;
@@ -23,6 +23,9 @@ const BEGIN_TASK: &str = "new task";
 const BEGIN_REPLY: &str = "write to this session";
 const PROMPT: &str = " › ";
 const QUEUED: &str = "queued: sends when the turn ends";
+
+/// More columns of a call that waits are cut.
+const NAMED_CALL: usize = 28;
 
 /// The columns before the text.
 const INDENT: u16 = 3;
@@ -133,11 +136,22 @@ fn news(model: &Model, target: &Target) -> Line {
         return Line::new().dim("sending…");
     }
     let session = target.session().and_then(|id| model.world.sessions.get(id));
+    if let Some(approval) = session.and_then(|session| session.approvals.first()) {
+        return awaited(model, approval);
+    }
     let works = |status: Status| status.is_busy() || status == Status::Approval;
     match session.is_some_and(|session| works(session.status)) {
         true => Line::toned(Tone::Warn, QUEUED),
         false => Line::new(),
     }
+}
+
+/// What waits for a decision while somebody writes, and the keys to it.
+fn awaited(model: &Model, approval: &Approval) -> Line {
+    let keys = [(Context::Composer, Action::Back), (Context::Session, Action::Approve)];
+    let keys: Vec<_> = keys.iter().filter_map(|(context, action)| bar::key(model, *context, *action)).collect();
+    let call = cut(&one_line(&approval.title), NAMED_CALL);
+    Line::toned(Tone::Warn, format!("{call} waits for you: {}", keys.join(", then ")))
 }
 
 /// The results that go with the prompt.

@@ -44,6 +44,7 @@ impl Ask<'_> {
             scroll: self.scroll,
             remarks: vec![Line::new()],
             choices: self.choices(),
+            short_choices: Vec::new(),
             chosen: if is_written { question.options.len().saturating_sub(1) } else { self.progress.cursor() },
             words: is_written.then(|| (label, self.progress.words().clone())),
             foot: self.foot(),
@@ -107,10 +108,10 @@ impl Ask<'_> {
             true => "sends",
             false => "next",
         };
-        let letters: Vec<_> = self.progress.letters().iter().map(char::to_string).collect();
-        let decide = (self.progress.is_plan() && !letters.is_empty()).then(|| format!("{} decide", letters.join(", ")));
-        let decide = decide.filter(|_| self.progress.focus() == Focus::Options);
-        let mut parts: Vec<_> = decide.into_iter().chain([format!("{} {sends}", key(Action::Open))]).collect();
+        let mut parts = vec![match self.progress.needs_letter() {
+            true => format!("{} decide, {} does not", self.progress.spelled_letters(), key(Action::Open)),
+            false => format!("{} {sends}", key(Action::Open)),
+        }];
         match self.progress.focus() {
             Focus::Words => {
                 parts.push("empty means `no answer`".to_owned());

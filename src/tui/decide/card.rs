@@ -56,6 +56,7 @@ impl Card<'_> {
             scroll: self.scroll,
             remarks: self.remarks(),
             choices: if words.is_some() { Vec::new() } else { vec![self.keys()] },
+            short_choices: if words.is_some() { Vec::new() } else { vec![self.short_keys()] },
             chosen: 0,
             foot: self.foot(),
             words,
@@ -120,6 +121,20 @@ impl Card<'_> {
                 .then(key(Action::RefuseAlways))
                 .plain(" never"),
         }
+    }
+
+    /// The keys without the rule that some of them would save: where it has no room, they are not offered.
+    fn short_keys(&self) -> Line {
+        if self.keys == Keys::Soon {
+            return Line::new().dim("…");
+        }
+        let key = |action| Line::toned(Tone::Accent, self.keymap.key(Context::Approval, action).unwrap_or("-"));
+        let once = key(Action::AllowOnce).plain(" once");
+        let session = match self.approval.saves.as_slice() {
+            [] => Line::new(),
+            [_, ..] => Line::new().plain("  ").then(key(Action::AllowSession)).plain(" session"),
+        };
+        once.then(session).plain("  ").then(key(Action::Refuse)).plain(" no, and why")
     }
 
     /// `y s a n d`

@@ -142,6 +142,17 @@ impl Progress {
         is_plan(self.question())
     }
 
+    /// Whether only letters decide: an option of a plan may widen what the session may do, and Enter is pressed without
+    /// reading.
+    pub(super) fn needs_letter(&self) -> bool {
+        self.is_plan() && !self.letters().is_empty() && self.focus == Focus::Options
+    }
+
+    /// The letters in brackets, as they are spelled out: `A, M, L`.
+    pub(super) fn spelled_letters(&self) -> String {
+        self.letters().iter().map(char::to_string).collect::<Vec<_>>().join(", ")
+    }
+
     /// Whether a turn waits for the answers; otherwise the questions ended it.
     pub(super) fn holds_turn(&self) -> bool {
         self.questions.iter().any(|question| question.call.is_some() && !question.expired)
@@ -305,8 +316,8 @@ impl Progress {
     }
 }
 
-/// The letter in brackets that an option begins with.
-fn letter_of(option: &str) -> Option<char> {
+/// The letter in brackets that an option begins with, as those of a plan do.
+pub(crate) fn letter_of(option: &str) -> Option<char> {
     let mut head = option.chars();
     match (head.next(), head.next(), head.next()) {
         (Some('['), Some(letter), Some(']')) => Some(letter),

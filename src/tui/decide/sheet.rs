@@ -17,6 +17,9 @@ use crate::tui::model::Model;
 /// What the gutter takes of a row.
 pub(super) const GUTTER: u16 = 4;
 
+/// Narrower than this, the head of a card comes before what stands at its end.
+const NARROW: usize = 60;
+
 /// A card before it has a height.
 #[derive(Debug, Default)]
 pub(super) struct Sheet {
@@ -33,6 +36,8 @@ pub(super) struct Sheet {
     /// Dropped first.
     pub(super) remarks: Vec<Line>,
     pub(super) choices: Vec<Line>,
+    /// What stands in their place where they have no room.
+    pub(super) short_choices: Vec<Line>,
     /// The one that must be seen.
     pub(super) chosen: usize,
     /// The free text, and what stands before it.
@@ -57,14 +62,15 @@ impl Sheet {
         let (columns, room) = (usize::from(columns), usize::from(room));
         let wrapped = |lines: &[Line]| lines.iter().flat_map(|line| line.wrap(inner)).collect::<Vec<_>>();
         let (mut warnings, remarks) = (wrapped(&self.warnings), wrapped(&self.remarks));
-        // However many there are, the keys stay in sight.
-        warnings.truncate((room / 2).max(1));
         let label = self.words.as_ref().map_or(0, |(label, _)| label.width());
         let words = self.words.as_ref().map_or(0, |(_, words)| words.rows(inner.saturating_sub(label)));
+        // However many there are, the keys stay in sight, and so does where the call begins.
+        let begins = usize::from(!self.body.rows.is_empty());
+        let decides = usize::from(!self.choices.is_empty());
+        let spare = room.saturating_sub(2 + words + begins + decides);
+        warnings.truncate((room / 2).min(spare).max(1));
         let mut left = room.saturating_sub(2 + words + warnings.len());
-        let choices = wrapped(&self.choices);
-        let chosen = wrapped(&self.choices[..self.choices.len().min(self.chosen + 1)]).len().saturating_sub(1);
-        let choices = around(&choices, chosen, left.saturating_sub(2).max(1));
+        let choices = self.choices_within(inner, left.saturating_sub(2).max(1), left.saturating_sub(begins).max(1));
         left = left.saturating_sub(choices.len());
         let body = &self.body.rows;
         let mut shown = body.len().min(self.body_rows).min(left);
@@ -98,9 +104,25 @@ impl Sheet {
         Rows { lines, editor, furthest }
     }
 
+    /// The rows of the choices: at most `most`, or the short ones in at most `short_most` where they have no room.
+    fn choices_within(&self, inner: usize, most: usize, short_most: usize) -> Vec<Line> {
+        let wrapped = |lines: &[Line]| lines.iter().flat_map(|line| line.wrap(inner)).collect::<Vec<_>>();
+        let choices = wrapped(&self.choices);
+        if choices.len() > most && !self.short_choices.is_empty() {
+            return wrapped(&self.short_choices).into_iter().take(short_most).collect();
+        }
+        let chosen = wrapped(&self.choices[..self.choices.len().min(self.chosen + 1)]).len().saturating_sub(1);
+        around(&choices, chosen, most).to_vec()
+    }
+
     fn top(&self, columns: usize) -> Line {
-        let aside = self.aside.clone().fit(columns / 2);
         let left = Line::new().dim(" ╭ ").then(self.head.clone());
+        // Where it is narrow, what would be done comes before who asks.
+        let aside_room = match columns < NARROW {
+            true => columns.saturating_sub(left.width() + 3).min(columns / 2),
+            false => columns / 2,
+        };
+        let aside = self.aside.clone().fit(aside_room);
         let head = left.fit(columns.saturating_sub(aside.width() + 2));
         let gap = columns.saturating_sub(head.width() + aside.width() + 1);
         head.plain(" ".repeat(gap)).then(aside)

@@ -51,7 +51,7 @@ fn help_lies_over_the_view_and_scrolls() {
     │   pagedown ctrl+f  a page down                               /agent        choose the agent                          │
     │   g home           to the beginning                          /posture      what happens with a call that no rule d…  │
     │   G end            to the end, and follow it                 /plan         plan first: read, write a plan, ask       │
-    │   enter            go in, or decide                          /yolo         everything goes ahead that no rule forb…  │
+    │   enter            open what is selected                     /yolo         everything goes ahead that no rule forb…  │
     │   esc              go out                                    /unqueue      take back the last queued prompt          │
     │                                                              /login        log in to the backend                     │
     │ Anywhere                                                     /push         push the branch to `origin`               │
@@ -81,7 +81,7 @@ fn help_lies_over_the_view_and_scrolls() {
     │   pagedown ctrl+f  a page down                                               │
     │   g home           to the beginning                                          │
     │   G end            to the end, and follow it                                 │
-    │   enter            go in, or decide                                          │
+    │   enter            open what is selected                                     │
     │   esc              go out                                                    │
     │                                                                              │
     │ Anywhere                                                                     │

@@ -90,7 +90,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
             Context::Setting,
         ],
         &["enter"],
-        "go in, or decide",
+        "open what is selected",
         None,
     ),
     row(

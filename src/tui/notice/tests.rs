@@ -34,12 +34,15 @@ fn told(model: &mut Model, message: Msg) -> Vec<String> {
 #[test]
 fn what_begins_to_need_the_person_or_ends_is_news() {
     let question = |text: &str| AskedQuestion { text: text.into(), options: vec![] };
+    let plan = |text: &str| AskedQuestion { text: text.into(), options: vec!["[A] Approve".into()] };
     let error = TurnError { message: "gone\nfor good".into(), ..sample::failed().last_error.unwrap() };
     let asked = |questions| Payload::QuestionAsked { turn: 1, questions, call: None };
     for (session, payload, expected) in [
         ("runaaaaa", wants(), Some("Rate limiter: wants: run `git push --force origin main`")),
         ("kidaaaaa", wants(), Some("@worker tests for it: wants: run `git push --force origin main`")),
         ("runaaaaa", asked(vec![question("Which port?")]), Some("Rate limiter: asks: Which port?")),
+        ("runaaaaa", asked(vec![question("## **Which** port?\n\nText")]), Some("Rate limiter: asks: Which port?")),
+        ("runaaaaa", asked(vec![plan("# Port it\n\n1. Read")]), Some("Rate limiter: has a plan: Port it")),
         ("runaaaaa", asked(vec![question("a"), question("b")]), Some("Rate limiter: asks 2 questions")),
         ("runaaaaa", Payload::TurnFailed { turn: 1, error }, Some("Rate limiter: failed: gone")),
         ("runaaaaa", completed(vec![]), Some("Rate limiter: is ready")),
@@ -251,7 +254,9 @@ fn a_merge_that_hooks_stopped_names_the_keys_that_turn_them_off() {
     assert_eq!(told[0], " ✗ merge: the hook `pre-commit` stopped the merge");
     assert_eq!(told[1..4], [1, 2, 3].map(|number| format!("   src/{number}.rs: unused import")));
     assert!(
-        told[4].starts_with("   hint: fix what the hook reports, or have the agent fix it: `m, then f`; "),
+        told[4..]
+            .concat()
+            .starts_with("   hint: fix what the hook reports, or have the agent fix it: `m, then f, then y`; "),
         "{told:?}"
     );
     // Of a longer output the end is shown, where the reason is.
@@ -259,5 +264,5 @@ fn a_merge_that_hooks_stopped_names_the_keys_that_turn_them_off() {
     update(&mut model, Msg::Reply(Reply::Failed { doing: "merge".into(), error }));
     let shown = shown(&model).join("\n");
     assert!(shown.contains("src/30.rs") && shown.contains("lines above") && !shown.contains("src/1.rs"), "{shown}");
-    assert!(shown.contains("merge without hooks: `m, then v`"), "{shown}");
+    assert!(shown.contains("merge without hooks: `m, then v, then y`"), "{shown}");
 }

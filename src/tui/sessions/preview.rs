@@ -183,9 +183,10 @@ fn approval(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
     let rule = rule.as_deref().map(|rule| format!("rule `{}` ({})", one_line(rule), one_line(layer)));
     let parts = [asked, why, rule, Some(format!("{} ago", age(model.now, *requested_at)))];
     lines.extend(wrapped(Tone::Dim, &parts.into_iter().flatten().collect::<Vec<_>>().join(" · "), columns));
-    let waiting = match session.approvals.len() {
-        1 => String::new(),
-        several => format!("1 of {several} waiting · "),
+    // As on the card that the key opens.
+    let waiting = match decide::place_of_first(model, &session.id) {
+        Some((_, 1)) | None => String::new(),
+        Some((place, all)) => format!("{place} of {all} waiting · "),
     };
     lines.push(Line::new().dim(waiting).then(key(model, Action::Approve, "decides")));
     lines

@@ -141,7 +141,8 @@ pub(super) enum Clip {
 /// Looks into the clipboard of this machine; that of a terminal over ssh cannot be read.
 pub(super) fn clip() -> Result<Clip, Error> {
     let failed = |error: arboard::Error| {
-        because("the clipboard of this machine cannot be read", &error)
+        tracing::warn!(%error, "the clipboard is not read");
+        Error::new(ErrorKind::Failed, "the clipboard of this machine cannot be read")
             .with_hint("paste the path of an image file, or `coppice send ID --image FILE`")
     };
     let mut clipboard = arboard::Clipboard::new().map_err(failed)?;

@@ -45,6 +45,16 @@ fn an_empty_composer_says_what_it_is_for() {
 }
 
 #[test]
+fn an_approval_that_waits_is_named_where_somebody_writes() {
+    let mut model = writing_to("appaaaaa");
+    write(&mut model, "also this");
+    insta::assert_snapshot!(shown(&model), @r"
+    ── to Fix flaky login test ─────────────────── run `cargo test` waits for you: Esc, then y · demo · high · unattended ──
+     › also this
+    ");
+}
+
+#[test]
 fn a_prompt_to_a_session_that_works_is_queued() {
     let mut model = writing_to("runaaaaa");
     with_handoff(&mut model, "h_1".into());

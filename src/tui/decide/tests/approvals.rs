@@ -231,6 +231,23 @@ fn space_goes_through_all_that_wait_the_oldest_first() {
 }
 
 #[test]
+fn a_small_screen_keeps_the_beginning_of_the_call_and_the_keys() {
+    let small = Size { width: 40, height: 10 };
+    let calm = Approval { warnings: vec![], ..bash() };
+    for (approval, parts) in [
+        (bash(), ["rm -rf build", "y once  s session  n no, and why"]),
+        (edit(), ["src/gateway/limit.rs", "y once  "]),
+        (calm, ["rm -rf build", "y once  s session  n no, and why"]),
+    ] {
+        let (mut model, _) = opened(model(small, vec![waiting("abcd2345", vec![approval])]), "abcd2345", &["y"]);
+        let shown = screen(&mut model);
+        for part in parts {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+    }
+}
+
+#[test]
 fn a_childs_request_is_decided_at_the_child() {
     let child = Session {
         approvals: waiting("efgh3456", vec![bash()]).approvals,

@@ -362,8 +362,12 @@ fn the_decision_about_a_plan_shows_the_plan_and_its_title() {
     │    2  [L] Later: keep the plan and end the turn
     │    3  [K] Keep planning
     │    4  write an answer…
-    ╰ A, L, K decide · enter sends · tab writes an answer · q to the list
+    ╰ A, L, K decide, enter does not · tab writes an answer · q to the list
     ");
+    // Enter is pressed without reading, and an option may widen what the session may do.
+    assert_eq!(press(&mut model, &["enter", "2", "enter"]), []);
+    assert!(screen(&mut model).contains("only a letter decides about a plan: A, L, K"));
+    assert!(!screen(&mut model).contains("⏎ answer"));
     assert_eq!(press(&mut model, &["K"]), answered(&["[K] Keep planning"]));
 }
 
@@ -394,7 +398,7 @@ fn the_letters_of_a_plan_decide_it_and_no_earlier_than_they_are_seen() {
     }
     let (mut model, _) = opened(model(WIDE, vec![asking(vec![plan()])]), "abcd2345", &["a"]);
     assert!(
-        card(&mut model).contains("╰ A, M, L, K, X decide · enter sends · tab writes an answer"),
+        card(&mut model).contains("╰ A, M, L, K, X decide, enter does not · tab writes an answer"),
         "{}",
         card(&mut model)
     );

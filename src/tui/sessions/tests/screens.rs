@@ -131,7 +131,7 @@ fn a_waiting_child_wide() {
                                                                 │
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
      n  new task
-     ⏎ decide  n new  y approve  d diff  m merge  f filter  Space next that needs you  t tree              sandbox enforced
+     ⏎ decide  n new  y see the call  d diff  m merge  f filter  Space next that needs you  t tree         sandbox enforced
     ");
 }
 
@@ -159,7 +159,7 @@ fn a_waiting_child_narrow() {
 
     ────────────────────────────────────────────────────────────────────────────────
      n  new task
-     ⏎ decide  n new  y approve  d diff  m merge  f filter         sandbox enforced
+     ⏎ decide  n new  y see the call  d diff  m merge  f filter    sandbox enforced
     ");
 }
 
