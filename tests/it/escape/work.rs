@@ -9,7 +9,7 @@ use coppice::sandbox::launch::Spawn;
 
 use super::world::{SUPERVISOR, World};
 
-/// The program that a line needs, and the line; it runs in a directory of its own in the work tree.
+/// The programs that a line needs, and the line; it runs in a directory of its own in the work tree.
 const WORK: &[(&str, &str)] = &[
     ("git", "git status --short && git diff && git log --oneline && git show --stat HEAD"),
     ("sort", "printf 'b\\na\\n' | sort | head -n 1 | grep -qx a"),
@@ -41,7 +41,31 @@ const WORK: &[(&str, &str)] = &[
         "node",
         "node -e 'require(\"child_process\").execSync(\"echo hi\"); new (require(\"worker_threads\").Worker)(\"1\", {eval: true})'",
     ),
+    ("node npm", PACK_AND_INSTALL),
+    ("python3 pip", INSTALL_A_WHEEL),
+    ("python3 pytest", "printf 'def test_it(tmp_path):\n    (tmp_path / \"f\").write_text(\"x\")\n' > test_it.py && pytest -q"),
 ];
+
+/// A package that another one uses, scripts of both, and the runner of tests that comes with node; all of it offline.
+const PACK_AND_INSTALL: &str = r#"mkdir leaf tree && cd leaf
+echo '{"name": "leaf", "version": "1.0.0", "scripts": {"prepack": "echo module.exports = 1 > index.js"}}' > package.json
+npm pack --silent || exit
+cd ../tree
+echo '{"name": "tree", "version": "1.0.0", "scripts": {"test": "node --test"}}' > package.json
+echo 'require("node:test")("uses the leaf", () => require("node:assert").equal(require("leaf"), 1))' > it.test.js
+npm install --offline --no-audit --no-fund ../leaf/leaf-1.0.0.tgz && npm ls leaf && npm test"#;
+
+/// A wheel is an archive with three files that describe it.
+const INSTALL_A_WHEEL: &str = r#"python3 - <<'X' || exit
+import zipfile
+with zipfile.ZipFile("leaf-1.0-py3-none-any.whl", "w") as wheel:
+    wheel.writestr("leaf.py", "VALUE = 1\n")
+    wheel.writestr("leaf-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: leaf\nVersion: 1.0\n")
+    wheel.writestr("leaf-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    wheel.writestr("leaf-1.0.dist-info/RECORD", "")
+X
+pip install --quiet --no-index --target lib ./leaf-1.0-py3-none-any.whl
+PYTHONPATH=lib python3 -c 'import leaf; assert leaf.VALUE == 1'"#;
 
 /// Without these a machine cannot run the suite at all.
 const MUST_RUN: &[&str] = &["git", "sort", "mktemp", "sh"];
@@ -55,13 +79,13 @@ async fn ordinary_work_goes_on() {
 
 async fn work_in(isolation: Isolation) {
     let world = World::new(isolation).await;
-    for (program, line) in WORK {
-        let Some(path) = find(program) else {
-            assert!(!MUST_RUN.contains(program), "`{program}` is not installed");
+    for (programs, line) in WORK {
+        let Some(paths) = programs.split(' ').map(find).collect::<Option<Vec<_>>>() else {
+            assert!(!MUST_RUN.contains(programs), "`{programs}` is not installed");
             continue;
         };
         let mut cage = world.cage(Network::Open);
-        cage.read.extend(toolchains(&path));
+        cage.read.extend(paths.iter().flat_map(|path| toolchains(path)));
         let home = world.map.data("sessions/own");
         let variable = |name: &str, value: &PathBuf| (name.to_owned(), value.display().to_string());
         let mut env = vec![
