@@ -71,7 +71,13 @@ fn read_key(output: &ProgramOutput) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+    use futures_util::future::BoxFuture;
+    use tokio::sync::mpsc;
+    use tokio::time::Instant;
+
     use super::*;
+    use crate::backend::transport::spawn::{Child, Control, Signal};
 
     #[test]
     fn a_key_lasts_for_a_period() {
@@ -81,6 +87,64 @@ mod tests {
         for odd in ["", "0", "-1", "soon"] {
             assert_eq!(KeyHelper::period(&env(odd), 300_000), 1, "{odd}");
         }
+    }
+
+    /// Starts a program that neither prints nor ends; dropping its control tells.
+    struct Hanging(mpsc::Sender<()>);
+
+    struct Ends(mpsc::Sender<()>);
+
+    impl Control for Ends {
+        fn signal(&mut self, _: Signal) {}
+    }
+
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            self.0.try_send(()).unwrap();
+        }
+    }
+
+    impl Spawner for Hanging {
+        fn spawn(&self, request: SpawnRequest) -> BoxFuture<'static, Result<Child, Failure>> {
+            assert_eq!(request.argv, ["/bin/sh", "-c", "vault read key"]);
+            let (ours, theirs) = tokio::io::duplex(64);
+            let control = Box::new(Ends(self.0.clone()));
+            let exit = async move {
+                // Its output stays open for as long as it runs.
+                let _open = theirs;
+                std::future::pending().await
+            };
+            let child = Child {
+                pid: None,
+                stdin: Box::new(tokio::io::sink()),
+                stdout: Box::new(ours),
+                stderr: Box::new(tokio::io::empty()),
+                exec_at_ms: 0,
+                exit: exit.boxed(),
+                control,
+            };
+            std::future::ready(Ok(child)).boxed()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_helper_that_hangs_is_ended_after_ten_seconds_and_named() {
+        let helper = KeyHelper {
+            command: "vault read key".to_owned(),
+            setting: "apiKeyHelper",
+            file: "/home/ada/.claude/settings.json".into(),
+            variable: "KEY",
+        };
+        let (sender, mut ended) = mpsc::channel(1);
+        let begun = Instant::now();
+        let failure = helper.run(&Hanging(sender), Vec::new(), Path::new("/")).await.unwrap_err();
+        assert_eq!(begun.elapsed(), Duration::from_secs(10));
+        assert!(ended.try_recv().is_ok(), "the process is ended");
+        let message =
+            "`apiKeyHelper` in `/home/ada/.claude/settings.json` gives no key: it did not end within 10 seconds";
+        assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Auth, message));
+        let hint = "run `vault read key` in a shell until it prints one line with the key, then run `coppice resume`";
+        assert_eq!(failure.hint, hint);
     }
 
     #[test]
