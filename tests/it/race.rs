@@ -3,6 +3,7 @@
 //!
 //! The `git` room is driven directly, confined as the daemon confines it, so that many rounds take little time.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -14,9 +15,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use coppice::git::history::{self, Checkpoint, Recorded};
+use coppice::git::integrate;
 use coppice::git::merge::{
     self, BasePlan, Bring, Brought, HookPolicy, HookResult, HookRun, Made, Merge, RebaseOutcome, Style,
 };
@@ -33,6 +35,14 @@ use coppice::sandbox::mode::set_mode;
 use coppice::sandbox::support::support;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, symlinkat};
 use tempfile::TempDir;
+
+/// How many rounds each operation goes through, and the variable that multiplies them.
+const ROUNDS: usize = 25;
+const ROUNDS_VARIABLE: &str = "COPPICE_RACE_ROUNDS";
+
+fn rounds() -> usize {
+    ROUNDS * std::env::var(ROUNDS_VARIABLE).map_or(1, |factor| factor.parse().unwrap())
+}
 
 /// How many files lie in the directory that is swapped.
 const FILES: usize = 40;
@@ -76,7 +86,12 @@ impl Confinement for Confined {
 struct Arena {
     dir: TempDir,
     repo: Repo,
+    /// How many second sessions there were.
+    others: RefCell<usize>,
 }
+
+/// Where the numbers of second sessions begin.
+const OTHERS: usize = 1 << 20;
 
 impl Arena {
     /// None where the kernel confines nobody.
@@ -98,7 +113,7 @@ impl Arena {
         git(&main, &["add", "--all"]);
         git(&main, &["commit", "--quiet", "--message", "begin"]);
         let repo = Repo::discover(&main).unwrap();
-        Some(Self { dir, repo })
+        Some(Self { dir, repo, others: RefCell::default() })
     }
 
     fn root(&self) -> PathBuf {
@@ -120,6 +135,12 @@ impl Arena {
         let new = New { root: &self.root(), id, slug: "work", base: self.head(), attributes: self.head() };
         let created = worktree::create(&self.repo, new, &mut |_| {}).unwrap();
         (created.worktree, created.method)
+    }
+
+    /// A second session of the same round.
+    fn other_session(&self) -> Worktree {
+        let round = self.others.replace_with(|others| *others + 1);
+        self.session(OTHERS + round).0
     }
 
     /// Where a link would do harm.
@@ -176,16 +197,42 @@ struct Attack {
     thread: JoinHandle<()>,
 }
 
+/// How often the attack swaps. Git gives up early where it is all the time, and goes all the way where it is once.
+#[derive(Debug, Clone, Copy)]
+enum Pace {
+    Ceaseless,
+    /// After this time, so that rounds with different ones meet every step of the operation.
+    Once(Duration),
+}
+
+impl Pace {
+    fn of(round: usize) -> Self {
+        let moment = u32::try_from(round / 2 % MOMENTS).unwrap();
+        if round.is_multiple_of(2) { Self::Ceaseless } else { Self::Once(moment * BETWEEN_MOMENTS) }
+    }
+}
+
+/// The moments at which one swap happens, which cover what an operation takes.
+const MOMENTS: usize = 25;
+const BETWEEN_MOMENTS: Duration = Duration::from_millis(3);
+
 impl Attack {
     /// Swaps `swapped` for a link to `target`, and writes other content of the same size and the same time into `note`,
     /// wherever the tree is moved and whenever it is made again.
-    fn begin(tree: &Path, target: &Path) -> Self {
+    fn begin(tree: &Path, target: &Path, pace: Pace) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, tree, path, target) = (stop.clone(), tree.to_owned(), tree.to_owned(), target.to_owned());
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let first = rustix::fs::open(&path, flags, Mode::empty());
         let thread = std::thread::spawn(move || {
-            for text in ["agent\n", "first\n", "other\n"].iter().cycle() {
+            let (begun, delay, swaps) = match pace {
+                Pace::Ceaseless => (Instant::now(), Duration::ZERO, usize::MAX),
+                Pace::Once(delay) => (Instant::now(), delay, 1),
+            };
+            while begun.elapsed() < delay && !stopped.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            for text in ["agent\n", "first\n", "other\n"].iter().cycle().take(swaps) {
                 if stopped.load(Ordering::Relaxed) {
                     break;
                 }
@@ -220,19 +267,21 @@ fn forge(directory: &OwnedFd, text: &str) {
 
 /// Runs rounds of one operation under attack. `prepare` makes the tree ready and says where it is, `act` may fail, and
 /// afterwards nothing outside has changed and whatever differs from the session's head is seen.
-fn race(rounds: usize, prepare: impl Fn(&Arena, &Worktree) -> PathBuf, act: impl Fn(&Arena, &Worktree) -> String) {
+fn race(prepare: impl Fn(&Arena, &Worktree) -> PathBuf, act: impl Fn(&Arena, &Worktree) -> String) {
     let Some(arena) = Arena::new() else { return };
     let (targets, mut ends) = (arena.targets(), BTreeMap::new());
-    for round in 0..rounds {
+    for round in 0..rounds() {
         let (tree, _) = arena.session(round);
         let attacked = prepare(&arena, &tree);
         let before = arena.outside();
-        let attack = Attack::begin(&attacked, &targets[round % targets.len()]);
+        let attack = Attack::begin(&attacked, &targets[round / 2 % targets.len()], Pace::of(round));
         let end = act(&arena, &tree);
         attack.end();
         assert_eq!(arena.outside(), before, "round {round}: {end}");
         *ends.entry(end).or_insert(0) += 1;
         if tree.path.exists() {
+            // As the daemon does before anything else looks at the tree.
+            integrate::recover(&tree).unwrap();
             sees_every_change(&tree);
         }
         nothing_secret(&arena, &tree);
@@ -271,7 +320,6 @@ fn word(result: Result<(), impl std::error::Error>) -> String {
 #[test]
 fn a_checkpoint_reads_and_writes_nothing_outside() {
     race(
-        40,
         |_, tree| {
             fill(&tree.path.join("swapped"), "work");
             tree.path.clone()
@@ -283,7 +331,6 @@ fn a_checkpoint_reads_and_writes_nothing_outside() {
 #[test]
 fn an_undo_writes_nothing_outside() {
     race(
-        40,
         |_, tree| {
             fill(&tree.path.join("swapped"), "turn");
             checkpoint(tree, 1).unwrap();
@@ -302,7 +349,6 @@ fn move_base(arena: &Arena, tree: &Worktree) {
 #[test]
 fn a_rebase_writes_nothing_outside() {
     race(
-        30,
         |arena, tree| {
             fs::write(tree.path.join("work"), "work\n").unwrap();
             checkpoint(tree, 1).unwrap();
@@ -321,7 +367,6 @@ fn a_rebase_writes_nothing_outside() {
 #[test]
 fn a_merge_into_the_session_writes_nothing_outside() {
     race(
-        30,
         |arena, tree| {
             fs::write(tree.path.join("swapped/file-1"), "work\n").unwrap();
             checkpoint(tree, 1).unwrap();
@@ -344,10 +389,106 @@ fn a_merge_into_the_session_writes_nothing_outside() {
     );
 }
 
+/// The order to merge a session's work into a branch.
+fn squash<'a>(tree: &Worktree, target: &'a str) -> Merge<'a> {
+    let style = Style::Squash;
+    Merge { target: Some(target), style, message: "work", base: tree.base, hooks: HookPolicy::Skip, ssh_agent: None }
+}
+
+/// Makes a merge and moves its target, as the daemon does; how it ended.
+fn merge_into(tree: &Worktree, target: &str) -> &'static str {
+    let made = merge::make(tree, squash(tree, target), &mut |run| panic!("{run:?}"));
+    let advanced = made.and_then(|made| match made {
+        Made::Ready(ready) => {
+            let quiet = merge::session_worktrees(tree, ready.branch_move());
+            merge::advance(tree, ready, &quiet)
+        }
+        Made::Ended(outcome) => Ok(outcome),
+    });
+    match advanced {
+        Ok(merge::Outcome::Merged { .. }) => "done",
+        Ok(merge::Outcome::Refused(_)) => "refused",
+        Ok(other) => panic!("{other:?}"),
+        Err(_) => "failed",
+    }
+}
+
+#[test]
+fn a_merge_into_the_users_base_brings_what_is_committed_and_nothing_else() {
+    race(
+        |arena, tree| {
+            fs::write(tree.path.join("swapped/added"), "work\n").unwrap();
+            fs::write(tree.path.join("swapped/file-1"), format!("{}\n", tree.branch)).unwrap();
+            checkpoint(tree, 1).unwrap();
+            fs::write(arena.main().join("swapped/file-2"), format!("{}\n", tree.branch)).unwrap();
+            git(&arena.main(), &["commit", "--quiet", "--all", "--message", "meanwhile"]);
+            tree.path.clone()
+        },
+        |arena, tree| {
+            let before = arena.head();
+            assert_eq!(merge_into(tree, "refs/heads/main"), "done");
+            // The branch and the user's checkout have the files of the checkpoint, whatever the tree looks like.
+            let main = arena.main();
+            assert_eq!(git(&main, &["status", "--porcelain", "--ignored"]), "");
+            let session = format!("refs/heads/{}", tree.branch);
+            let of = |range: &str| git(&main, &["diff", "--raw", "--no-abbrev", range]);
+            assert_eq!(of(&format!("{before}..HEAD")), of(&format!("{}..{session}", tree.base)));
+            let read = |name: &str| fs::read_to_string(main.join("swapped").join(name)).unwrap();
+            assert_eq!((read("file-1"), read("file-2")), (format!("{}\n", tree.branch), format!("{}\n", tree.branch)));
+            "done".to_owned()
+        },
+    );
+}
+
+#[test]
+fn a_merge_into_a_branch_of_another_session_writes_nothing_outside() {
+    let source = RefCell::new(None);
+    race(
+        |arena, tree| {
+            let other = arena.other_session();
+            fill(&other.path.join("swapped"), "work");
+            fs::write(other.path.join("swapped/added"), "work\n").unwrap();
+            checkpoint(&other, 1).unwrap();
+            source.replace(Some(other));
+            tree.path.clone()
+        },
+        |_, tree| {
+            let target = format!("refs/heads/{}", tree.branch);
+            merge_into(source.borrow().as_ref().unwrap(), &target).to_owned()
+        },
+    );
+}
+
+#[test]
+fn the_work_of_a_child_writes_nothing_outside() {
+    let head = RefCell::new(None);
+    race(
+        |arena, tree| {
+            let child = arena.other_session();
+            fill(&child.path.join("swapped"), "work");
+            fs::write(child.path.join("swapped/added"), "work\n").unwrap();
+            head.replace(checkpoint(&child, 1).unwrap().map(|recorded| recorded.commit));
+            tree.path.clone()
+        },
+        |_, tree| {
+            let child = integrate::Child { base: tree.base, head: head.borrow().unwrap() };
+            let end = match integrate::integrate(tree, child) {
+                Ok(integrate::Outcome::Integrated { .. }) => "done",
+                Ok(integrate::Outcome::Changed { .. }) => "changed",
+                Ok(integrate::Outcome::Conflict { .. }) => "conflict",
+                Ok(integrate::Outcome::Refused { .. }) => "refused",
+                Ok(other) => panic!("{other:?}"),
+                Err(_) => "failed",
+            };
+            let recovered = integrate::recover(tree).map_or("stuck", |_| "clean");
+            format!("{end}, {recovered}")
+        },
+    );
+}
+
 #[test]
 fn a_restore_writes_nothing_outside() {
     race(
-        30,
         |arena, tree| {
             fill(&tree.path.join("swapped"), "work");
             let trashed = removal::trash(tree, &arena.root()).unwrap();
@@ -362,7 +503,6 @@ fn a_restore_writes_nothing_outside() {
 #[test]
 fn a_removal_writes_nothing_outside() {
     race(
-        30,
         |arena, tree| {
             fill(&tree.path.join("swapped"), "work");
             // There is never more than one spare.
@@ -387,7 +527,7 @@ fn a_removal_writes_nothing_outside() {
 #[test]
 fn a_forged_file_is_seen_and_never_reaches_the_next_session() {
     let Some(arena) = Arena::new() else { return };
-    for round in 0..20 {
+    for round in 0..rounds() {
         let (tree, _) = arena.session(2 * round);
         let directory = rustix::fs::open(&tree.path, OFlags::DIRECTORY, Mode::empty()).unwrap();
         forge(&directory, "other\n");
