@@ -133,6 +133,16 @@ async fn without_a_cage_the_ways_are_open() {
     }
 }
 
+/// A priority of the caller's must not change what is found.
+#[test]
+fn the_ways_are_the_same_under_nice() {
+    let me = std::env::current_exe().unwrap();
+    let tests = ["escape::every_way_out_is_shut_or_a_known_limit", "escape::without_a_cage_the_ways_are_open"];
+    let output = Command::new("nice").args(["-n", "5"]).arg(me).arg("--exact").args(tests).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("2 passed"), "{text}");
+}
+
 /// The level that lists its hosts, as a session has it: one port is open, and behind it is the proxy.
 #[tokio::test]
 async fn the_proxy_is_the_only_way_to_a_host() {
