@@ -4,12 +4,15 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use coppice::permission::Hold;
+use coppice::sandbox::support::support;
 use serde_json::Value;
 
 use crate::env::TestEnv;
-use crate::script::say;
+use crate::script::{misfit, say, steps};
 
-/// An agent that fails with the error in a file, and works where that holds none.
+/// An agent that runs a script before it does anything, with the message it got in `$line`: what the script prints is the
+/// error of a prompt, `die` ends the agent, and where it prints nothing the agent works.
 const FAILING: &str = r#"#!/bin/sh
 reply() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$1" "$2"; }
 say() {
@@ -18,12 +21,13 @@ say() {
 }
 while read -r line; do
     id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-    error=$(cat 'FILE')
+    error=$(. 'SCRIPT')
+    [ "$error" = die ] && exit 1
     case $line in
     *'"method":"initialize"'*) reply "$id" '"result":{"protocolVersion":1,"agentCapabilities":{}}' ;;
     *'"method":"session/new"'*) reply "$id" '"result":{"sessionId":"s"}' ;;
     *'"method":"session/prompt"'*)
-        if [ "$error" != none ]; then
+        if [ "$error" ]; then
             reply "$id" "\"error\":$error"
         else
             say '{\"answer\":\"done\",\"questions\":[],\"summary\":{\"turn\":\"t\",\"session\":\"s\"}}'
@@ -33,18 +37,69 @@ while read -r line; do
 done
 "#;
 
-/// A world with that agent, and the file of its error.
-fn world() -> (TestEnv, PathBuf) {
-    let env = TestEnv::new();
-    let program = env.path("failing");
-    let file = env.visible_to_agents("error");
-    fs::write(&program, FAILING.replace("FILE", file.to_str().unwrap())).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    env.configure(&format!("[backends.failing]\ncommand = [\"{}\"]", program.display()));
-    (env, file)
+/// A world with that agent, and what a failed turn of it advises.
+struct World {
+    env: TestEnv,
+    script: PathBuf,
 }
 
-/// The commands between backticks, with what a person puts into their places.
+impl World {
+    fn new(script: &str) -> Self {
+        let env = TestEnv::new();
+        let (program, file) = (env.path("failing"), env.visible_to_agents("script"));
+        fs::write(&program, FAILING.replace("SCRIPT", file.to_str().unwrap())).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let world = Self { env, script: file };
+        world.configure("");
+        world.happens(script);
+        world
+    }
+
+    fn configure(&self, text: &str) {
+        let program = self.env.path("failing");
+        self.env.configure(&format!("[backends.failing]\ncommand = [\"{}\"]\n{text}", program.display()));
+    }
+
+    /// What the agent runs from here on.
+    fn happens(&self, script: &str) {
+        fs::write(&self.script, script).unwrap();
+    }
+
+    /// A session whose first turn fails in this way, and the hint.
+    #[track_caller]
+    fn fails(&self, options: &[&str], prompt: &str, kind: &str) -> (String, String) {
+        let id = self.env.create_with(&[&["--model", "failing"], options].concat(), prompt);
+        (id.clone(), self.hint(&id, kind))
+    }
+
+    /// The hint of a turn that failed in this way.
+    #[track_caller]
+    fn hint(&self, id: &str, kind: &str) -> String {
+        self.env.wait_for(id, "failed");
+        let failure = self.env.session(id)["last_error"].clone();
+        assert_eq!(failure["kind"], kind, "{failure:#}");
+        failure["hint"].as_str().unwrap().to_owned()
+    }
+
+    /// Does what a hint says with `coppice`, of which there is something, and requires that the session goes on.
+    #[track_caller]
+    fn follow(&self, id: &str, hint: &str) {
+        let commands = commands(hint);
+        assert!(!commands.is_empty(), "{hint}");
+        for command in &commands {
+            let output = self.env.coppice(&command.iter().map(String::as_str).collect::<Vec<_>>());
+            assert!(output.status.success(), "`{command:?}` of `{hint}`: {}{}", output.stdout, output.stderr);
+        }
+        self.env.wait_for(id, "ready");
+    }
+}
+
+/// The texts between backticks.
+fn quoted(hint: &str) -> impl Iterator<Item = &str> {
+    hint.split('`').skip(1).step_by(2)
+}
+
+/// The commands of a hint, with what a person puts into their places.
 fn commands(hint: &str) -> Vec<Vec<String>> {
     let script = say("gone on");
     let words = |command: &str| {
@@ -56,36 +111,132 @@ fn commands(hint: &str) -> Vec<Vec<String>> {
         };
         Some(words.map(put).collect())
     };
-    hint.split('`').skip(1).step_by(2).filter_map(words).collect()
+    quoted(hint).filter_map(words).collect()
+}
+
+/// A script that always prints this error.
+fn always(error: &str) -> String {
+    format!("echo '{error}'")
 }
 
 #[test]
-fn every_command_of_a_hint_works_as_it_stands() {
-    let (env, file) = world();
+fn what_passes_by_itself_needs_no_more_than_the_commands_of_the_hint() {
+    let world = World::new("");
     for (error, kind) in [
         (r#"{"code":429,"message":"too many requests"}"#, "rate_limit"),
-        (r#"{"code":402,"message":"no credit left"}"#, "quota"),
         (r#"{"code":500,"message":"fetch failed"}"#, "transport"),
-        (r#"{"code":-32603,"message":"model x is not found"}"#, "model"),
         (r#"{"code":-32603,"message":"it broke"}"#, "protocol"),
-        (r#"{"code":400,"message":"prompt is too long"}"#, "context"),
     ] {
-        fs::write(&file, error).unwrap();
-        let id = env.create_with(&["--model", "failing"], "go");
-        env.wait_for(&id, "failed");
-        let failure = env.session(&id)["last_error"].clone();
-        assert_eq!(failure["kind"], kind, "{failure:#}");
-        let hint = failure["hint"].as_str().unwrap();
-        fs::write(&file, "none").unwrap();
-        let commands = commands(hint);
-        for command in &commands {
-            let output = env.coppice(&command.iter().map(String::as_str).collect::<Vec<_>>());
-            assert!(output.status.success(), "{kind}: `{command:?}` of `{hint}`: {}{}", output.stdout, output.stderr);
-        }
-        if commands.iter().any(|command| command[0] == "resume" || command[0] == "send") {
-            env.wait_for(&id, "ready");
-        }
+        world.happens(&always(error));
+        let (id, hint) = world.fails(&[], "go", kind);
+        world.env.coppice(&["resume", &id]).succeeds();
+        assert_eq!(world.hint(&id, kind), hint, "while it lasts, the hint stays");
+        world.happens("");
+        world.follow(&id, &hint);
     }
+}
+
+#[test]
+fn a_reply_that_is_no_response_is_shown_and_the_prompt_is_sent_again() {
+    let world = World::new("");
+    let id = world.env.create(&misfit());
+    let hint = world.hint(&id, "protocol");
+    assert_eq!(hint, format!("the raw reply is in `coppice show --raw {id}`; send the prompt again to retry"));
+    for command in commands(&hint) {
+        world.env.coppice(&command.iter().map(String::as_str).collect::<Vec<_>>()).succeeds();
+    }
+    world.env.send_ready(&id, &[], &say("gone on"));
+}
+
+#[test]
+fn a_model_that_does_not_exist_is_replaced_while_it_still_does_not_exist() {
+    let world = World::new(&always(r#"{"code":-32603,"message":"model x is not found"}"#));
+    let (id, hint) = world.fails(&[], "go", "model");
+    world.follow(&id, &hint);
+    assert_eq!(world.env.last_answer(&id), "gone on");
+}
+
+#[test]
+fn a_used_up_quota_is_filled_or_left_for_another_backend() {
+    let world = World::new(&always(r#"{"code":402,"message":"no credit left"}"#));
+    let (id, hint) = world.fails(&[], "go", "quota");
+    assert_eq!(hint, "the account has no quota left: add some, or use another backend with `--model`");
+    world.env.send_ready(&id, &["--model", "demo"], &say("gone on"));
+    assert_eq!(world.env.last_answer(&id), "gone on");
+
+    let (id, _) = world.fails(&[], "go", "quota");
+    world.happens("");
+    world.env.coppice(&["resume", &id]).succeeds();
+    world.env.wait_for(&id, "ready");
+}
+
+#[test]
+fn a_conversation_that_is_too_long_goes_on_as_a_short_one() {
+    let world = World::new("[ ${#line} -lt 50000 ] || echo '{\"code\":400,\"message\":\"prompt is too long\"}'");
+    let (id, hint) = world.fails(&[], &"go ".repeat(20_000), "context");
+    assert_eq!(hint, "the conversation is too long for the model: start a session with a summary of it");
+    world.env.coppice(&["resume", &id]).succeeds();
+    world.hint(&id, "context");
+    let short = world.env.create_with(&["--model", "failing"], "go, many times");
+    world.env.wait_for(&short, "ready");
+}
+
+#[test]
+fn a_proxy_that_leads_nowhere_is_corrected_in_the_shell() {
+    let mut world =
+        World::new("[ \"$HTTPS_PROXY\" = http://127.0.0.1:2 ] || echo '{\"code\":500,\"message\":\"fetch failed\"}'");
+    world.env.set("HTTPS_PROXY", "http://127.0.0.1:1");
+    let (id, hint) = world.fails(&[], "go", "transport");
+    assert!(hint.contains("the proxy `http://127.0.0.1:1` that `HTTPS_PROXY` names"), "{hint}");
+    world.env.set("HTTPS_PROXY", "http://127.0.0.1:2");
+    world.follow(&id, &hint);
+}
+
+#[test]
+fn a_file_that_the_sandbox_closes_is_opened_by_the_line_of_the_hint() {
+    if support().hold() == Hold::Advisory {
+        return;
+    }
+    let world = World::new("cat \"$HOME/data/rows\" > /dev/null || echo die");
+    let rows = world.env.path("home/data/rows");
+    fs::create_dir(rows.parent().unwrap()).unwrap();
+    fs::write(rows, "1\n").unwrap();
+    let (id, hint) = world.fails(&[], "go", "sandbox");
+    let [line, table] = quoted(&hint).take(2).collect::<Vec<_>>()[..] else { panic!("{hint}") };
+    assert_eq!((line, table), ("read = [\"~/data\"]", "[sandbox]"), "{hint}");
+    world.configure(&format!("{table}\n{line}\n"));
+    world.follow(&id, &hint);
+}
+
+#[test]
+fn an_image_that_an_agent_cannot_see_is_left_out_or_shown_to_another() {
+    let world = World::new("");
+    let image = world.env.path("one.png");
+    fs::write(&image, b"\x89PNG\r\n\x1a\n-one").unwrap();
+    let with_image = ["--image", image.to_str().unwrap()];
+    let (id, hint) = world.fails(&with_image, "look", "setup");
+    assert_eq!(hint, "send the prompt without the image, or use another backend with `--model`");
+    world.env.send_ready(&id, &[], "look");
+
+    let (id, _) = world.fails(&with_image, "look", "setup");
+    world.env.send_ready(&id, &[&["--model", "demo"], &with_image[..]].concat(), "@echo-images");
+    assert!(world.env.last_answer(&id).starts_with("images: 1"), "{}", world.env.last_answer(&id));
+}
+
+#[test]
+fn a_backend_that_is_silent_for_long_gets_the_time_that_the_hint_says() {
+    let env = TestEnv::new();
+    env.coppice(&["config", "set", "limits.stall_timeout", "1s"]).succeeds();
+    let id = env.create(&steps(&["@wait go".to_owned(), say("done")]));
+    env.wait_for(&id, "failed");
+    let error = env.session(&id)["last_error"].clone();
+    assert_eq!(error["kind"], "timeout", "{error:#}");
+    assert!(quoted(error["hint"].as_str().unwrap()).any(|key| key == "limits.stall_timeout"), "{error:#}");
+    env.coppice(&["config", "set", "limits.stall_timeout", "1h"]).succeeds();
+    env.coppice(&["resume", &id]).succeeds();
+    fs::write(env.worktree(&id).join("go"), "").unwrap();
+    env.wait_for(&id, "ready");
+    assert_eq!(env.last_answer(&id), "done");
 }
 
 #[test]
