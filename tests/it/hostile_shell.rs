@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use coppice::permission::compact::Action;
 use coppice::permission::rule::{Rule, RuleFile, Rules};
@@ -13,9 +14,22 @@ use coppice::permission::{
     Access, AgentWord, Audience, Call, Hold, Layer, Leads, Overlay, Places, Posture, Scene, Subject, Target, Verdict,
     decide,
 };
+use coppice::sandbox::cage::{Cage, Network};
+use coppice::sandbox::command::{Limits, run};
+use coppice::sandbox::launch::Spawn;
+use coppice::sandbox::support::support;
 
 /// One text a line, in which `CMD` stands for a command that leaves a mark. Names in angle brackets are characters.
 const TEXTS: &str = include_str!("hostile_shell/approval.txt");
+
+/// Texts of these that do nothing which could be seen, each below the reason, which begins with `## `.
+const SILENT: &str = include_str!("hostile_shell/silent.txt");
+
+/// Programs that texts run, and that a machine may not have.
+const PROGRAMS: &[&str] = &[
+    "awk", "cargo", "curl", "dd", "ed", "file", "flock", "gzip", "make", "man", "node", "npm", "npx", "patch", "perl",
+    "python3", "script", "ssh", "strace", "tar", "tmux", "unshare", "vi", "watch", "wget", "xxd", "zip",
+];
 
 /// One text a line, in which `@` stands for a command that a rule forbids.
 const SPELLINGS: &str = include_str!("hostile_shell/denied.txt");
@@ -181,7 +195,17 @@ impl Ground {
         let script = format!("#!/bin/sh\n: > {mark}\n");
         let config = format!("[core]\n\tfsmonitor = {tree}/script.sh\n\tpager = {tree}/script.sh\n");
         let bare = format!("{config}\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n");
-        for directory in ["marks", "home", "tree/0", "tree/bin", "tree/fix", "tree/bare/objects", "tree/bare/refs"] {
+        for directory in [
+            "marks",
+            "home",
+            "temp",
+            "cmd",
+            "tree/0",
+            "tree/bin",
+            "tree/fix/git",
+            "tree/bare/objects",
+            "tree/bare/refs",
+        ] {
             fs::create_dir_all(ground.path(directory)).unwrap();
         }
         for (name, text) in [
@@ -193,6 +217,7 @@ impl Ground {
             ("-o", ""),
             ("0/.gitconfig", &config),
             ("fix/.gitconfig", &config),
+            ("fix/git/config", &config),
             ("bare/HEAD", "ref: refs/heads/main\n"),
             ("bare/config", &bare),
             ("script.sh", &script),
@@ -204,7 +229,9 @@ impl Ground {
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        ground.run("git init -q . && git add -A && git commit -qm x");
+        ground.run(
+            "git init -q --template= . && git add -A && git commit -qm x && echo c >> f && git stash -q && echo d >> f",
+        );
         ground
     }
 
@@ -215,25 +242,70 @@ impl Ground {
     /// Runs a text in the work tree, in a process of its own, and waits for it.
     fn run(&self, script: &str) {
         let mut bash = Command::new("bash");
-        bash.args(["--norc", "-c", script]).current_dir(self.path("tree")).env_clear();
-        bash.envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("GIT_CONFIG_NOSYSTEM", "1"), ("LC_ALL", "C.UTF-8")]);
-        bash.env("HOME", self.path("home"));
-        for name in ["AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL"] {
-            bash.env(format!("GIT_{name}"), "a");
-        }
+        bash.args(["--norc", "-c", script]).current_dir(self.path("tree")).env_clear().envs(self.environment());
         bash.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     }
 
-    /// Runs texts, each in a shell of its own, with a mark of its own.
-    fn run_all(&self, texts: &[String]) {
+    fn environment(&self) -> Vec<(String, String)> {
+        let authors = ["AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL"];
+        let authors = authors.map(|name| (format!("GIT_{name}"), "a".to_owned()));
+        let fixed = [("GIT_CONFIG_NOSYSTEM", "1"), ("LC_ALL", "C.UTF-8")];
+        let fixed = fixed.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let path = ("PATH".to_owned(), format!("{}:{SYSTEM_PATH}", self.path("cmd")));
+        let places = [("HOME", "home"), ("TMPDIR", "temp")].map(|(name, place)| (name.to_owned(), self.path(place)));
+        authors.into_iter().chain(fixed).chain(places).chain([path]).collect()
+    }
+
+    /// Writes texts into files, in each of which `CMD` is a program that leaves a mark with the number of its text.
+    fn write_texts(&self, texts: &[String]) -> String {
         let directory = self.path("texts");
         fs::create_dir_all(&directory).unwrap();
+        let program = self.path("cmd/mark");
+        fs::write(&program, format!("#!/bin/sh\n: > {}/${{0##*-}}\n", self.path("marks"))).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         for (number, text) in texts.iter().enumerate() {
-            let text = text.replace("CMD", &format!("touch {}/{number}", self.path("marks")));
-            fs::write(format!("{directory}/{number:05}"), text).unwrap();
+            // One word without a slash, which a text can have anywhere.
+            let name = format!("mark-{number}");
+            fs::hard_link(&program, format!("{program}-{number}")).unwrap();
+            fs::write(format!("{directory}/{number:05}"), text.replace("CMD", &name)).unwrap();
         }
+        directory
+    }
+
+    /// Runs texts, each in a shell of its own.
+    fn run_all(&self, texts: &[String]) {
+        let directory = self.write_texts(texts);
         self.run(&format!("for text in {directory}/*; do ( eval \"$(< $text)\" ); done"));
         fs::remove_dir_all(directory).unwrap();
+        fs::remove_dir_all(self.path("cmd")).unwrap();
+        fs::create_dir(self.path("cmd")).unwrap();
+    }
+
+    /// Runs texts in a cage that can write nothing but the ground, each in the same work tree; the numbers of those that
+    /// left a mark or another work tree.
+    async fn run_in_cage(&self, texts: &[String]) -> BTreeSet<usize> {
+        self.write_texts(texts);
+        let supervisor = PathBuf::from(env!("CARGO_BIN_EXE_coppice"));
+        let read = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc"].map(PathBuf::from).to_vec();
+        let cage = Cage {
+            read,
+            write: vec![self.root.path().canonicalize().unwrap()],
+            network: Network::Ports(Vec::new()),
+            isolation: support().with_namespaces(&supervisor).isolation(),
+        };
+        let spawn = Spawn {
+            executable: supervisor,
+            argv: ["bash", "--norc", "-c", RUN_EACH, "bash", &self.path("")].map(str::to_owned).to_vec(),
+            env: self.environment(),
+            cwd: self.path("tree").into(),
+            cage: Some(cage),
+            worktree: None,
+        };
+        let limits = Limits { timeout: Duration::from_secs(600), keep: 1 << 16 };
+        let finished = run(spawn, limits, &mut |_| {}).await.unwrap();
+        assert!(finished.is_success(), "{}", finished.output);
+        let changed = fs::read_to_string(self.path("changed")).unwrap();
+        changed.lines().map(str::to_owned).chain(self.left().0).filter_map(|number| number.parse().ok()).collect()
     }
 
     /// What was left: marks by the number of their text, and names in the work tree.
@@ -245,6 +317,31 @@ impl Ground {
         (names("marks"), names("tree"))
     }
 }
+
+/// Where programs of the system are.
+const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Runs each text by itself, notes its number where the work tree or the home is another afterwards, and puts them back.
+const RUN_EACH: &str = r#"root=${1%/}
+look() {
+    cd $root/tree && find . $root/home $root/marks/script -path ./.git/index -prune -o -printf '%p %y %s %m\n'
+    echo "$(< f) $(< .git/config) $(< .git/logs/HEAD)"
+}
+exec 2>/dev/null
+cp -a $root/tree $root/template
+: > $root/changed
+before=$(look)
+for text in $root/texts/*; do
+    cd $root/tree
+    timeout -k 1 5 bash --norc -c "$(< $text)" </dev/null >/dev/null
+    if test "$(look)" != "$before"; then
+        echo ${text##*/} >> $root/changed
+        cd $root
+        rm -rf tree home marks/script
+        mkdir home && cp -a template tree
+        before=$(look)
+    fi
+done"#;
 
 fn hostile_texts() -> Vec<String> {
     let written = TEXTS.lines().map(str::to_owned);
@@ -275,6 +372,29 @@ fn what_goes_ahead_by_itself_runs_nothing_but_its_visible_words() {
     assert!(by_rule.len() > 10);
     ground.run_all(&by_rule);
     assert_eq!(ground.left(), before, "{:#?}", by_rule.iter().enumerate().collect::<Vec<_>>());
+}
+
+/// Run where they do no harm, all texts do something that could be seen, but for those of a list with its reasons.
+#[tokio::test]
+async fn every_text_does_what_it_is_held_against_or_says_why_not() {
+    if support().hold() == Hold::Advisory {
+        return;
+    }
+    let ground = Ground::new();
+    let written: Vec<&str> = TEXTS.lines().collect();
+    let silent: BTreeSet<_> = SILENT.lines().filter(|line| !line.starts_with("## ")).collect();
+    assert!(silent.iter().all(|text| written.contains(text)) && silent.len() * 3 < written.len());
+    let texts: Vec<_> = written.iter().map(|text| characters(text)).collect();
+    let seen = ground.run_in_cage(&texts).await;
+    let is_missing =
+        |program: &str| PROGRAMS.contains(&program) && which::which_in(program, Some(SYSTEM_PATH), "/").is_err();
+    let needs_another = |text: &str| text.split(|c: char| !c.is_alphanumeric()).any(is_missing);
+    let unseen: Vec<_> = written
+        .iter()
+        .enumerate()
+        .filter(|(number, text)| !seen.contains(number) && !silent.contains(*text) && !needs_another(text))
+        .collect();
+    assert!(unseen.is_empty(), "{unseen:#?}");
 }
 
 #[test]
