@@ -22,6 +22,7 @@ mod settings;
 mod tests;
 mod text;
 mod thread;
+mod tool_name;
 mod turn;
 
 use std::io::{self, ErrorKind, Write};

@@ -29,6 +29,7 @@ mod fault;
 mod gate;
 mod home;
 mod hostile;
+mod import;
 mod key;
 mod kill;
 mod login;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::backend::codex::text::script;
+use crate::backend::codex::tool_name::from_codex;
 use crate::backend::event::{ToolCall, ToolKind, ToolStatus};
 use crate::backend::output::bounded;
 
@@ -38,7 +39,7 @@ pub(super) fn read(item: &Value, cwd: &Path) -> Item {
             let title = format!("{}.{}", text(&item["server"]), text(&item["tool"]));
             tool(title, ToolKind::Other, item["arguments"].clone())
         }
-        "dynamicToolCall" => tool(text(&item["tool"]), ToolKind::Other, item["arguments"].clone()),
+        "dynamicToolCall" => tool(from_codex(&text(&item["tool"])), ToolKind::Other, item["arguments"].clone()),
         "webSearch" => {
             tool(format!("search the web: {}", text(&item["query"])), ToolKind::Fetch, json!({"query": item["query"]}))
         }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::backend::codex::environment;
 use crate::backend::codex::fault;
 use crate::backend::codex::profile::Profile;
+use crate::backend::codex::tool_name::to_codex;
 use crate::backend::event::{Block, Model};
 use crate::backend::failure::Failure;
 use crate::backend::{Native, NativeTool, Purpose, ServedTool};
@@ -347,5 +348,6 @@ fn block(block: &Block) -> Value {
 }
 
 fn tool(tool: &ServedTool) -> Value {
-    json!({"type": "function", "name": tool.name, "description": tool.description, "inputSchema": tool.input_schema})
+    let name = to_codex(&tool.name);
+    json!({"type": "function", "name": name, "description": tool.description, "inputSchema": tool.input_schema})
 }

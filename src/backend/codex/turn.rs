@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::backend::codex::approval::{self, Answer, Pending};
 use crate::backend::codex::fault;
 use crate::backend::codex::item::{self, Item};
+use crate::backend::codex::tool_name::from_codex;
 use crate::backend::event::{ContextUse, Event, PlanEntry, PlanStatus, Stop, ToolRequest, ToolStatus, Usage};
 use crate::backend::failure::Failure;
 use crate::backend::output;
@@ -100,7 +101,7 @@ impl Turn {
     pub(super) fn call(&mut self, id: &Value, params: &Value) -> Event {
         let request = id.to_string();
         self.calls.push((request.clone(), id.clone()));
-        let tool = params["tool"].as_str().unwrap_or_default().to_owned();
+        let tool = from_codex(params["tool"].as_str().unwrap_or_default());
         Event::ToolRequested(ToolRequest { request, tool, arguments: params["arguments"].clone() })
     }
 
