@@ -28,8 +28,8 @@ const SECRET_OPTIONS: &[&str] = &["auth", "bearer", "header"];
 /// A word of at least as many letters and digits may be a key.
 const TOKEN_LENGTH: usize = 24;
 
-/// The configured servers, by their names.
-pub(super) type Commands = BTreeMap<String, Vec<String>>;
+/// The command and the variables of each configured server, by its name.
+pub(super) type KnownServers = BTreeMap<String, (Vec<String>, BTreeMap<String, String>)>;
 
 /// A server and the backend that it was found for.
 struct Candidate {
@@ -49,7 +49,7 @@ impl Engine {
     /// The servers that the user configured for the agent programs, and whether they can be taken over.
     pub async fn importable_servers(&self, query: ListServers) -> Result<ServerImport, Error> {
         let (candidates, broken) = self.find_servers(query.cwd).await?;
-        let known = self.configured_commands()?;
+        let known = self.configured_servers()?;
         let shown = |candidate: &Candidate| candidate.show(judge_server(&candidate.server, None, &known));
         Ok(self.server_import(candidates.iter().map(shown).collect(), broken))
     }
@@ -64,7 +64,7 @@ impl Engine {
         candidates.retain(|candidate| backend.as_ref().is_none_or(|backend| candidate.backend == *backend));
         let named = names.iter().map(|name| choose_server(&candidates, name)).collect::<Result<Vec<_>, _>>()?;
         let chosen = if names.is_empty() { candidates.iter().collect() } else { named };
-        let mut known = self.configured_commands()?;
+        let mut known = self.configured_servers()?;
         let (mut servers, mut changes) = (Vec::new(), Vec::new());
         for candidate in chosen {
             let mut judgement = judge_server(&candidate.server, import_as.as_deref(), &known);
@@ -81,7 +81,7 @@ impl Engine {
             {
                 let settings = settings_of(&judgement.import_as, command, env);
                 changes.extend(settings.into_iter().map(|(key, value)| (key, Some(value))));
-                known.insert(judgement.import_as.clone(), command.clone());
+                known.insert(judgement.import_as.clone(), (command.clone(), env.clone()));
                 judgement.state = ImportState::Imported;
             }
             servers.push(candidate.show(judgement));
@@ -120,9 +120,9 @@ impl Engine {
         std::iter::once(cwd).chain(checkout.map(|path| path.to_string_lossy().into_owned())).collect()
     }
 
-    pub(super) fn configured_commands(&self) -> Result<Commands, Fault> {
+    pub(super) fn configured_servers(&self) -> Result<KnownServers, Fault> {
         let servers = self.shared.settings.user()?.mcp_servers;
-        Ok(servers.into_iter().map(|(name, server)| (name, server.command)).collect())
+        Ok(servers.into_iter().map(|(name, server)| (name, (server.command, server.env))).collect())
     }
 
     fn server_import(&self, servers: Vec<ImportableServer>, broken: Vec<String>) -> ServerImport {
@@ -184,7 +184,7 @@ fn refuse(name: &str, note: Option<String>) -> Error {
 }
 
 /// Decides what can become of a server; `known` are those that the user's own configuration has.
-pub(super) fn judge_server(server: &FoundServer, import_as: Option<&str>, known: &Commands) -> Judgement {
+pub(super) fn judge_server(server: &FoundServer, import_as: Option<&str>, known: &KnownServers) -> Judgement {
     let import_as = import_as.map_or_else(|| plain_name(&server.name), str::to_owned);
     let judge = |state, note: Option<String>| Judgement { import_as: import_as.clone(), state, note };
     let unusable = |note: &str| judge(ImportState::Unusable, Some(note.to_owned()));
@@ -201,7 +201,13 @@ pub(super) fn judge_server(server: &FoundServer, import_as: Option<&str>, known:
         }
         ServerConnection::Missing => return unusable("the entry has neither `command` nor `url`"),
     };
-    if let Some((name, _)) = known.iter().find(|(_, known)| *known == command) {
+    // One command can serve two things by its variables, such as two databases; further ones may have been set by hand.
+    let has_same_variables =
+        |known: &BTreeMap<String, String>| env.iter().all(|(name, value)| known.get(name) == Some(value));
+    let is_same = |name: &String, (known, variables): &(Vec<String>, BTreeMap<String, String>)| {
+        known == command && (*name == import_as || has_same_variables(variables))
+    };
+    if let Some((name, _)) = known.iter().find(|(name, known)| is_same(name, known)) {
         return judge(ImportState::Present, (*name != import_as).then(|| format!("name here: `{name}`")));
     }
     if let Some(reference) = reference {
@@ -318,7 +324,7 @@ mod tests {
     }
 
     fn judge(server: &FoundServer, import_as: Option<&str>) -> String {
-        let known = Commands::from([("db".to_owned(), words("db-mcp --mine"))]);
+        let known = KnownServers::from([("db".to_owned(), (words("db-mcp --mine"), BTreeMap::new()))]);
         let Judgement { import_as, state, note } = judge_server(server, import_as, &known);
         format!("{import_as:8} {state:?} | {}", note.unwrap_or_default())
     }
@@ -339,7 +345,19 @@ mod tests {
             },
             ..server("open", "x")
         };
+        let with = |value: &str| FoundServer {
+            connection: ServerConnection::Stdio {
+                command: words("db-mcp --mine"),
+                env: BTreeMap::from([("DB".to_owned(), value.to_owned())]),
+                unresolved: Vec::new(),
+                reference: None,
+                directory: None,
+            },
+            ..server("second", "x")
+        };
         let rows = [
+            judge(&with("one"), None),
+            judge(&with("two"), None),
             judge(&server("git", "git-mcp"), None),
             judge(&server("My Server", "x"), None),
             judge(&server("other", "db-mcp --mine"), None),
@@ -356,6 +374,8 @@ mod tests {
             judge(&open(&[], Some("${ROOT}")), None),
         ];
         insta::assert_snapshot!(rows.join("\n"), @r"
+        second   Present | name here: `db`
+        second   Ready | 
         git      Ready | 
         my-server Ready | name here: `my-server`
         other    Present | name here: `db`

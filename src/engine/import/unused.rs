@@ -6,12 +6,12 @@ use crate::backend::user_setup::{UnusedPart, UserSetup};
 
 use super::super::Engine;
 use super::super::fault::Fault;
-use super::servers::{Commands, judge_server};
+use super::servers::{KnownServers, judge_server};
 
 impl Engine {
     /// One check for each program that has something; what was taken over is in use.
     pub(in super::super) async fn check_setups(&self, cwd: Option<String>) -> Result<Vec<Check>, Fault> {
-        let (setups, known) = (self.read_setups(cwd).await?, self.configured_commands()?);
+        let (setups, known) = (self.read_setups(cwd).await?, self.configured_servers()?);
         let mut checks = Vec::new();
         for (backend, setup) in setups {
             let rules = if setup.rule_file.is_some() { self.count_unused_rules()? } else { 0 };
@@ -21,7 +21,7 @@ impl Engine {
     }
 }
 
-fn describe_setup(backend: &str, setup: &UserSetup, rules: usize, known: &Commands) -> Option<Check> {
+fn describe_setup(backend: &str, setup: &UserSetup, rules: usize, known: &KnownServers) -> Option<Check> {
     let is_unused = |state| match state {
         ImportState::Ready | ImportState::ByName | ImportState::Clash | ImportState::Unusable => true,
         ImportState::Present | ImportState::Imported => false,
@@ -70,7 +70,7 @@ mod tests {
             broken: Vec::new(),
         };
         let describe = |setup: &UserSetup, rules| {
-            describe_setup("x", setup, rules, &Commands::new())
+            describe_setup("x", setup, rules, &KnownServers::new())
                 .map(|check| format!("{:?} {}", check.state, check.detail))
         };
         insta::assert_snapshot!(describe(&setup, 2).unwrap(), @r"
