@@ -4,11 +4,12 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::agent::{Agent, for_each_agent};
 use crate::model::script::{Step, answer, shell};
 use crate::stage::Stage;
+use crate::user;
 
 for_each_agent!(
     a_refused_key_is_replaced_by_resume,
@@ -195,6 +196,100 @@ fn keys(stage: &Stage, agent: Agent) -> Vec<bool> {
 fn failure(stage: &Stage, id: &str) -> Value {
     stage.rests(id, "failed");
     stage.session(id)["last_error"].clone()
+}
+
+/// What somebody did before the turn that is refused, the hint for it, and what follows the hint.
+struct Correction {
+    prepare: fn(&mut Stage),
+    hint: &'static str,
+    follow: fn(&mut Stage),
+}
+
+/// Writes `~/.claude/settings.json` with the address of the model server.
+fn settle_claude(stage: &mut Stage, mut settings: Value) {
+    settings["env"]["ANTHROPIC_BASE_URL"] = stage.model(Agent::Claude).url().into();
+    stage.settle(".claude/settings.json", &settings.to_string());
+}
+
+fn helper_prints(stage: &mut Stage, key: &str) {
+    fs::write(stage.path("home/key"), format!("{key}\n")).unwrap();
+    let command = format!("cat {}", stage.path("home/key").display());
+    settle_claude(stage, json!({"apiKeyHelper": command}));
+}
+
+fn configure_key(stage: &Stage, key: &str) {
+    stage.configure(&format!("{}ANTHROPIC_API_KEY = \"{key}\"\n", user::COPPICE));
+}
+
+const CORRECTIONS: &[Correction] = &[
+    Correction {
+        prepare: |stage| helper_prints(stage, "withdrawn"),
+        hint: "the service refuses the key that `apiKeyHelper` of `FILE` prints: correct it, then run `coppice resume ID`",
+        follow: |stage| fs::write(stage.path("home/key"), format!("{NEW_KEY}\n")).unwrap(),
+    },
+    Correction {
+        prepare: |stage| settle_claude(stage, json!({"env": {"ANTHROPIC_AUTH_TOKEN": "withdrawn"}})),
+        hint: "correct `ANTHROPIC_AUTH_TOKEN` in `env` of `FILE`, then run `coppice resume ID`",
+        follow: |stage| settle_claude(stage, json!({"env": {"ANTHROPIC_AUTH_TOKEN": NEW_KEY}})),
+    },
+    Correction {
+        prepare: |stage| configure_key(stage, "withdrawn"),
+        hint: "correct `ANTHROPIC_API_KEY` below `[backends.claude.env]` in config.toml, then run `coppice resume ID`",
+        follow: |stage| configure_key(stage, NEW_KEY),
+    },
+    Correction {
+        prepare: |stage| {
+            let token = json!({"accessToken": NEW_KEY, "refreshToken": "x", "expiresAt": 4_000_000_000_000_u64,
+                "scopes": ["user:inference", "user:profile"], "subscriptionType": "max"});
+            let login = json!({"claudeAiOauth": token}).to_string();
+            fs::write(stage.path("home/.claude/.credentials.json"), login).unwrap();
+            stage.set("ANTHROPIC_API_KEY", "withdrawn");
+        },
+        hint: "run `export ANTHROPIC_API_KEY=…` with a valid key, or `unset ANTHROPIC_API_KEY` to use the login of \
+               `claude auth login`; then run `coppice resume ID`",
+        follow: |stage| stage.unset("ANTHROPIC_API_KEY"),
+    },
+];
+
+#[test]
+fn a_refused_key_of_claude_is_corrected_where_the_hint_says() {
+    let agent = Agent::Claude;
+    for Correction { prepare, hint, follow } in CORRECTIONS {
+        let mut stage = Stage::new();
+        stage.unset("ANTHROPIC_API_KEY");
+        prepare(&mut stage);
+        stage.model(agent).always(Step::Status(401));
+        let id = stage.begin(agent, "greet");
+        let error = failure(&stage, &id);
+        let file = stage.path("home/.claude/settings.json").display().to_string();
+        assert_eq!(
+            (&error["kind"], &error["hint"]),
+            (&"auth".into(), &hint.replace("FILE", &file).replace("ID", &id).into())
+        );
+        // The service takes the other key alone, which the last call has.
+        stage.model(agent).clear().plays([answer("hello")]);
+        follow(&mut stage);
+        stage.coppice(&["resume", &id]).succeeds();
+        stage.rests(&id, "ready");
+        assert_eq!((stage.last_answer(&id).as_str(), keys(&stage, agent).last()), ("hello", Some(&true)), "{hint}");
+    }
+}
+
+#[test]
+fn a_model_of_the_settings_that_does_not_exist_is_corrected_where_the_hint_says() {
+    let (mut stage, agent) = (Stage::new(), Agent::Claude);
+    settle_claude(&mut stage, json!({"model": "claude-nosuch-1"}));
+    stage.model(agent).always(Step::Status(404));
+    let id = stage.create_with(&["--model", "claude"], "greet");
+    let error = failure(&stage, &id);
+    let source = format!("`model` of `{}`", stage.path("home/.claude/settings.json").display());
+    let hint = format!("the model comes from {source}: correct it and run `coppice resume {id}`, or ");
+    assert!(error["kind"] == "model" && error["hint"].as_str().unwrap().starts_with(&hint), "{error:#}");
+    settle_claude(&mut stage, json!({"model": user::model(agent)}));
+    stage.model(agent).clear().plays([answer("hello")]);
+    stage.coppice(&["resume", &id]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!(stage.model(agent).calls().last().unwrap().model(), user::model(agent));
 }
 
 /// A configuration of Codex with one model provider.

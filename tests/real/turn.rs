@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::agent::{Agent, for_each_agent};
 use crate::model::call::Call;
 use crate::model::script::{Step, USAGE, answer, ask};
@@ -18,6 +20,7 @@ for_each_agent!(
     a_reasoning_level_reaches_the_model,
     a_long_prompt_reaches_the_model,
     instructions_of_the_repository_and_of_the_user_reach_the_model,
+    imports_rules_other_names_and_skills_of_the_user_reach_the_model,
 );
 
 /// From the rules that open a conversation.
@@ -193,6 +196,48 @@ fn instructions_of_the_repository_and_of_the_user_reach_the_model(agent: Agent) 
     let call = &stage.model(agent).calls()[0];
     let of_the_user = user::instructions(agent);
     for told in [&format!("The word of {file} is heron."), of_the_user] {
+        assert!(call.mentions(told), "{told}: {}", call.request.body);
+    }
+}
+
+/// What each program would read by itself beside its one file, with a repository that has a file of its own.
+fn imports_rules_other_names_and_skills_of_the_user_reach_the_model(agent: Agent) {
+    let mut stage = Stage::new();
+    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "NOTES.md"] {
+        stage.write(name, &format!("The word of {name} is heron.\n"));
+    }
+    stage.write("deep/NOTES.md", "The word of the deep is coot.\n");
+    stage.commit("instructions");
+    stage.settle(
+        ".claude/skills/birds/SKILL.md",
+        "---\ndescription: Names birds\n---\nThe word of the skill is osprey.\n",
+    );
+    let expected: &[&str] = match agent {
+        Agent::Claude => {
+            stage.settle(".claude/CLAUDE.md", "Mine is stork, and see @more/imported.md\n");
+            stage.settle(".claude/more/imported.md", "The imported word is crane.\n");
+            stage.settle(".claude/rules/style.md", "The word of the rule is ibis.\n");
+            &["Mine is stork", "The imported word is crane.", "The word of the rule is ibis.", "of CLAUDE.md is heron"]
+        }
+        Agent::Codex => {
+            let config = fs::read_to_string(stage.path("home/.codex/config.toml")).unwrap();
+            let told = "developer_instructions = \"The word of the developer is crane.\"\n";
+            stage.settle(".codex/config.toml", &format!("{told}{config}"));
+            &["The word of the developer is crane.", user::instructions(Agent::Codex), "of AGENTS.md is heron"]
+        }
+        Agent::Gemini => {
+            let settings = json!({"model": {"name": "gemini-2.5-flash"}, "context": {"fileName": ["NOTES.md"]}});
+            stage.settle(".gemini/settings.json", &settings.to_string());
+            stage.settle(".gemini/NOTES.md", "Mine is stork, and see @imported.md\n");
+            stage.settle(".gemini/imported.md", "The imported word is crane.\n");
+            &["Mine is stork", "The imported word is crane.", "of NOTES.md is heron", "deep/NOTES.md"]
+        }
+    };
+    stage.model(agent).plays([answer("known")]);
+    let id = stage.begin(agent, "use $birds");
+    stage.rests(&id, "ready");
+    let call = &stage.model(agent).calls()[0];
+    for told in expected.iter().chain(&["The word of the skill is osprey."]) {
         assert!(call.mentions(told), "{told}: {}", call.request.body);
     }
 }
