@@ -43,7 +43,10 @@ const WORK: &[(&str, &str)] = &[
     ),
     ("node npm", PACK_AND_INSTALL),
     ("python3 pip", INSTALL_A_WHEEL),
-    ("python3 pytest", "printf 'def test_it(tmp_path):\n    (tmp_path / \"f\").write_text(\"x\")\n' > test_it.py && pytest -q"),
+    (
+        "python3 pytest",
+        "printf 'def test_it(tmp_path):\n    (tmp_path / \"f\").write_text(\"x\")\n' > test_it.py && pytest -q",
+    ),
 ];
 
 /// A package that another one uses, scripts of both, and the runner of tests that comes with node; all of it offline.
