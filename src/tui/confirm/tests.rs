@@ -617,7 +617,8 @@ fn work_that_changed_after_a_look_is_looked_at_again() {
 #[test]
 fn what_a_merge_and_an_archive_came_to_says_the_way_back() {
     let mut model = facing(WIDE, ready());
-    let merge = UndoableMerge { commit: "0123456789abcdef".into(), target: "main".into(), files: vec![] };
+    let merge =
+        UndoableMerge { commit: "0123456789abcdef".into(), target: "main".into(), files: vec![], file_count: 0 };
     let merged = Session { undoable_merge: Some(merge), ..sample::session(Status::Merged) };
     update(&mut model, Msg::Reply(Reply::Merged(Box::new(merged))));
     let text = screen(&mut model);
