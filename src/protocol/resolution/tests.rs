@@ -59,7 +59,7 @@ fn a_file_that_cannot_be_cut_says_why() {
         (&divided, "line 6 begins with `@@@`, as the lines that divide an answer do"),
         ("\0", "it is not text"),
     ] {
-        assert_eq!(cut(text).unwrap_err().to_string(), expected, "{:.80}", text);
+        assert_eq!(cut(text).unwrap_err().to_string(), expected, "{text:.80}");
     }
     assert_eq!(cut_regions(b"\xff", LABELS), Err(MarkedFileError::Binary));
 }
@@ -118,6 +118,9 @@ fn an_answer_holds_every_region_once() {
     }
 }
 
+/// The text before a region, its two versions, and the text for it.
+type RegionPlace = (String, String, String, String);
+
 fn lines() -> impl Strategy<Value = String> {
     proptest::collection::vec("[a-zäß <>=|@]{0,9}", 0..4).prop_map(|lines| {
         // Neither a mark of ours nor a divider.
@@ -133,7 +136,7 @@ proptest! {
         crlf in any::<bool>(),
     ) {
         let texts: Vec<String> = places.iter().map(|(.., text)| text.clone()).collect();
-        let whole = |mid: &dyn Fn(&(String, String, String, String)) -> String| {
+        let whole = |mid: &dyn Fn(&RegionPlace) -> String| {
             let file: String = places.iter().map(|place| place.0.clone() + &mid(place)).collect();
             let file = file + &rest;
             if crlf { file.replace('\n', "\r\n") } else { file }
