@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
 
 use serde_json::json;
 
@@ -77,6 +78,42 @@ fn a_key_helper_that_fails_is_named_and_its_hint_helps() {
     stage.coppice(&["resume", &id]).succeeds();
     stage.rests(&id, "ready");
     assert_eq!(stage.last_answer(&id), "hello");
+}
+
+/// The programs keep their state in the session, and need no more of the user's directory than to read it.
+#[test]
+fn a_read_only_or_full_directory_of_claude_or_gemini_stops_no_session() {
+    for (agent, name) in [(Agent::Claude, ".claude"), (Agent::Gemini, ".gemini")] {
+        for mounts in [READ_ONLY, FULL] {
+            let stage = Stage::new();
+            stage.model(agent).plays([answer("hello")]);
+            let mounts = mounts.replace("DIR", stage.path("home").join(name).to_str().unwrap());
+            let Some(output) = run_with_mounts(&stage, &mounts, &["run", "--model", &agent.choice(), "greet"]) else {
+                return;
+            };
+            let said = String::from_utf8_lossy(&output.stdout);
+            let complaints = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && said.contains("hello"), "{mounts}: {said}{complaints}");
+            assert!(!complaints.contains("warning") && !complaints.contains("error"), "{mounts}: {complaints}");
+        }
+    }
+}
+
+const READ_ONLY: &str = "mount --bind 'DIR' 'DIR' && mount -o remount,bind,ro 'DIR'";
+const FULL: &str = "cp -a 'DIR' 'DIR-copy' && mount -t tmpfs -o size=64k,mode=700 full 'DIR' && cp -a 'DIR-copy/.' 'DIR' && \
+                    { head -c 1M /dev/zero > 'DIR/filler'; test -s 'DIR/filler'; } 2> /dev/null";
+
+/// Runs `coppice`, and the daemon that it starts, with mounts of their own; `None` where nothing can be mounted.
+fn run_with_mounts(stage: &Stage, mounts: &str, arguments: &[&str]) -> Option<Output> {
+    let program = stage.to_start(arguments);
+    let inside = |script: &str| {
+        let mut command = Command::new("unshare");
+        let user: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["--map-root-user"] };
+        command.args(user).args(["--mount", "sh", "-c", script, "sh"]).arg(program.get_program()).args(arguments);
+        command.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(stage.repo()).output().unwrap()
+    };
+    inside("mount -t tmpfs probe /mnt").status.success().then(|| inside(&format!("{mounts} && exec \"$@\"")))
 }
 
 #[test]
