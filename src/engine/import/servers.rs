@@ -324,7 +324,8 @@ mod tests {
     }
 
     fn judge(server: &FoundServer, import_as: Option<&str>) -> String {
-        let known = KnownServers::from([("db".to_owned(), (words("db-mcp --mine"), BTreeMap::new()))]);
+        let variables = BTreeMap::from([("DB".to_owned(), "one".to_owned())]);
+        let known = KnownServers::from([("db".to_owned(), (words("db-mcp --mine"), variables))]);
         let Judgement { import_as, state, note } = judge_server(server, import_as, &known);
         format!("{import_as:8} {state:?} | {}", note.unwrap_or_default())
     }
