@@ -401,19 +401,22 @@ mod tests {
         for _ in 0..3 * MAX_UNPROVEN {
             silent.push(fixture.connect().await);
         }
-        assert!(begin.elapsed() < 3 * SILENT_GRACE, "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < PROOF_GRACE, "{:?}", begin.elapsed());
         assert!(tokio::time::timeout(Duration::ZERO, speaking.read_u8()).await.is_err(), "it is still open");
     }
 
     #[tokio::test(start_paused = true)]
     async fn connections_are_accepted_while_there_is_no_room_to_serve_them() {
-        let moment = SILENT_GRACE / 2048;
+        let moment = PROOF_GRACE / 2048;
         // What becomes of one more than may wait.
         for (overflow, is_closed) in [(Overflow::Close, true), (Overflow::LeaveQueued, false)] {
             let mut fixture = Fixture::new(overflow);
             let mut served = Vec::new();
             for _ in 0..MAX_UNPROVEN {
-                served.push(fixture.connect().await);
+                let (mut client, mut stream) = fixture.connect().await;
+                client.write_all(b"x").await.unwrap();
+                assert_eq!(stream.read_u8().await.unwrap(), b'x');
+                served.push((client, stream));
             }
             let mut clients = Vec::new();
             for number in 0..=MAX_WAITING {

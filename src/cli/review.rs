@@ -218,7 +218,7 @@ mod tests {
            too late
         looked at  a.rs
         looked at  b�.rs
-        prepared: 1 finding about the wording�
+        prepared: 1 finding about the
            Good,�[2J
 
            but late.

@@ -35,41 +35,41 @@ fn help_lies_over_the_view_and_scrolls() {
     model.overlay = Some(Overlay::Help(State::of(Context::Approval, None)));
     insta::assert_snapshot!(screen(&mut model), @r"
     ╭ Keys of an approval ─────────────────────────────────────────────────────────────────────────────────────────────────╮
-    │ Here                                                         /resolve      let a model propose how to resolve the…   │
-    │   y                allow it once                             /integrate    bring a child's result into its parent    │
-    │   s                allow it in this session                  /undo         take back the last turn's changes         │
-    │   a                allow it always: saves the rule that…     /diff         look at the changes                       │
-    │   n                refuse, with a word why                   /archive      put the session away; nothing is lost     │
-    │   d                refuse it always: saves the rule tha…     /rm           remove the session; `restore` brings it…  │
-    │   space            the next that waits; marks where sev…     /restore      bring a removed session back              │
-    │   ctrl+c           end the turn without a reply; when i…     /attach       the agent's own interface on this conve…  │
-    │                                                              /shell        a shell in the worktree                   │
-    │ Moving                                                       /edit         open the file in your editor              │
-    │   k up             one up                                    /copy         copy the card, or the answer              │
-    │   j down           one down                                  /model        choose backend and model                  │
-    │   pageup ctrl+b    a page up                                 /reasoning    how hard the model thinks                 │
-    │   pagedown ctrl+f  a page down                               /agent        choose the agent                          │
-    │   g home           to the beginning                          /posture      what happens with a call that no rule d…  │
-    │   G end            to the end, and follow it                 /plan         plan first: read, write a plan, ask       │
-    │   enter            open what is selected                     /yolo         everything goes ahead that no rule forb…  │
-    │   esc              go out                                    /unqueue      take back the last queued prompt          │
-    │                                                              /login        log in to the backend                     │
-    │ Anywhere                                                     /push         push the branch to `origin`               │
-    │   ?                every key of this view                    /pr           show, create, update or review the pull…  │
-    │                                                              /plans        plans that were left for later            │
-    │ Commands, in the composer and the palette                    /queue        the prompts that wait; take one of them…  │
-    │   /next         the next that needs you                      /permissions  which rules count, and what they say of…  │
-    │   /help         every key of this view                       /tools        the tools that the agent gets, and why…   │
-    │   /settings     settings: theme, notices, defaults           /show         the agent's last response as it came      │
-    │   /quit         leave; the sessions go on                    /base         what the next task starts from            │
-    │   /new          a new task                                   /title        a title for the next task                 │
-    │   /sessions     jump to a session by a few letters           /profile      whose tools the next task works with      │
-    │   /all          show or hide what is merged or archived      /draft        create the next task without starting i…  │
-    │   /decide       decide what waits here                       /trust        look at what the repository asks for, a…  │
-    │   /answer       answer the questions                         /expand       show all of every card, or less           │
-    │   /approve      look at the approval and decide              /search       search the transcript                     │
-    │   /stop         stop the turn; what it changed is kept       /thoughts     show or hide what the agent thought       │
-    ╰───────────────────────────────────────────────────────────────────────────────────── 4 more, j/k scroll · esc closes ╯
+    │ Here                                                         /integrate    bring a child's result into its parent    │
+    │   y                allow it once                             /undo         take back the last turn's changes         │
+    │   s                allow it in this session                  /diff         look at the changes                       │
+    │   a                allow it always: saves the rule that…     /archive      put the session away; nothing is lost     │
+    │   n                refuse, with a word why                   /rm           remove the session; `restore` brings it…  │
+    │   d                refuse it always: saves the rule tha…     /restore      bring a removed session back              │
+    │   space            the next that waits; marks where sev…     /attach       the agent's own interface on this conve…  │
+    │   ctrl+c           end the turn without a reply; when i…     /shell        a shell in the worktree                   │
+    │                                                              /edit         open the file in your editor              │
+    │ Moving                                                       /copy         copy the card, or the answer              │
+    │   k up             one up                                    /model        choose backend and model                  │
+    │   j down           one down                                  /reasoning    how hard the model thinks                 │
+    │   pageup ctrl+b    a page up                                 /agent        choose the agent                          │
+    │   pagedown ctrl+f  a page down                               /posture      what happens with a call that no rule d…  │
+    │   g home           to the beginning                          /plan         plan first: read, write a plan, ask       │
+    │   G end            to the end, and follow it                 /yolo         everything goes ahead that no rule forb…  │
+    │   enter            open what is selected                     /unqueue      take back the last queued prompt          │
+    │   esc              go out                                    /login        log in to the backend                     │
+    │                                                              /push         push the branch to `origin`               │
+    │ Anywhere                                                     /pr           show, create, update or review the pull…  │
+    │   ?                every key of this view                    /plans        plans that were left for later            │
+    │                                                              /queue        the prompts that wait; take one of them…  │
+    │ Commands, in the composer and the palette                    /permissions  which rules count, and what they say of…  │
+    │   /next         the next that needs you                      /tools        the tools that the agent gets, and why…   │
+    │   /help         every key of this view                       /show         the agent's last response as it came      │
+    │   /settings     settings: theme, notices, defaults           /review       have a model prepare the review of the…   │
+    │   /quit         leave; the sessions go on                    /prepared     what the model said about the changes     │
+    │   /new          a new task                                   /base         what the next task starts from            │
+    │   /sessions     jump to a session by a few letters           /title        a title for the next task                 │
+    │   /all          show or hide what is merged or archived      /profile      whose tools the next task works with      │
+    │   /decide       decide what waits here                       /draft        create the next task without starting i…  │
+    │   /answer       answer the questions                         /trust        look at what the repository asks for, a…  │
+    │   /approve      look at the approval and decide              /expand       show all of every card, or less           │
+    │   /stop         stop the turn; what it changed is kept       /search       search the transcript                     │
+    ╰───────────────────────────────────────────────────────────────────────────────────── 5 more, j/k scroll · esc closes ╯
     ");
     model.size = NARROW;
     press(&mut model, &["j", "pagedown", "k"]);
@@ -97,7 +97,7 @@ fn help_lies_over_the_view_and_scrolls() {
     │   /all          show or hide what is merged or archived                      │
     │   /decide       decide what waits here                                       │
     │   /answer       answer the questions                                         │
-    ╰──────────────────────────────────────────── 43 more, j/k scroll · esc closes ╯
+    ╰──────────────────────────────────────────── 45 more, j/k scroll · esc closes ╯
     ");
     press(&mut model, &["G"]);
     let end = screen(&mut model);

@@ -112,13 +112,12 @@ fn the_completion_stands_above_it() {
     insta::assert_snapshot!(shown(&model), @r"
      › /resume     go on with a failed or interrupted session
        /rebase     rebase onto the base branch
-       /resolve    let a model propose how to resolve the conflict
        /review     have a model prepare the review of the changes
+       /resolve    let a model propose how to resolve the conflict
        /restore    bring a removed session back
        /reasoning  how hard the model thinks
        /prepared   what the model said about the changes
        /posture    what happens with a call that no rule decides
-       /merge      merge into the base branch
      ⇥ completes · a space before / makes it a prompt
     ── new task ─────────────────────────────────────────────────────────────── builder · claude/opus · high · unattended ──
      › /re
