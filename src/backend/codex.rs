@@ -274,7 +274,7 @@ fn try_write(dir: &Path) -> io::Result<()> {
 fn profile(launch: &Launch, wishes: &Wishes, home: Option<&Path>, key: &Key) -> Option<Profile> {
     let is_plan = launch.posture == Posture::Plan;
     let plan = launch.plan_file.as_deref().filter(|_| is_plan).and_then(Path::parent);
-    // All that is left is the tool for patches, and nobody is asked about what it writes.
+    // All that is left is the tool for patches.
     let is_inert = !wishes.changes_files() && !wishes.has_shell();
     let plan = plan.filter(|_| !is_inert);
     let Some(limits) = &launch.confines.limits else { return plan.map(Profile::planning) };

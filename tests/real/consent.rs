@@ -11,6 +11,7 @@ use crate::stage::Stage;
 for_each_agent!(
     a_consent_for_always_counts_at_once_and_in_the_next_session,
     a_refusal_reaches_the_model_in_the_persons_words,
+    secrets_and_denied_files_are_shown_to_nobody,
     a_hostile_model_changes_nothing_outside
 );
 
@@ -46,6 +47,23 @@ fn a_refusal_reaches_the_model_in_the_persons_words(agent: Agent) {
     assert!(!stage.worktree(&id).join("made").exists());
     let calls = stage.model(agent).calls();
     assert!(calls.last().unwrap().mentions("use the heron target"), "{}", calls.last().unwrap().request.body);
+}
+
+fn secrets_and_denied_files_are_shown_to_nobody(agent: Agent) {
+    let stage = Stage::new();
+    stage.write(".coppice/permissions.json", r#"{"deny": ["Read(keys/**)"]}"#);
+    stage.write("keys/first", "the denied heron\n");
+    stage.write(".env", "KEY=the secret heron\n");
+    stage.commit("keys");
+    for options in [["--posture", "plan"], ["--posture", "unattended"], ["--agent", "reviewer"]] {
+        let steps = [shell("cat .env"), shell("head -n 3 ./.env"), shell("cat keys/first"), answer("done")];
+        stage.model(agent).plays(steps);
+        let id = stage.begin_with(agent, &options, "work");
+        stage.rests(&id, "ready");
+        let heard = stage.model(agent).calls();
+        let hears = |word: &str| heard.iter().any(|call| call.mentions(word));
+        assert!(!hears("the secret heron") && !hears("the denied heron"), "{options:?}");
+    }
 }
 
 fn a_hostile_model_changes_nothing_outside(agent: Agent) {
