@@ -99,7 +99,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 waits for an answer, 4 waits for an app
 6 daemon unreachable, 70 internal bug, 124 timed out, 130 detached."
 )]
 struct Cli {
-    /// A directory inside the repository to open; the current one when absent.
+    /// The directory to work in, inside a repository; the current one when absent.
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
     #[command(subcommand)]
@@ -251,15 +251,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, local: LocalEntries) -
 }
 
 fn dispatch(cli: Cli, context: &mut Context, local: LocalEntries) -> ExitCode {
-    let result = match cli.command {
+    let command = match cli.path.as_deref().map(open::enter).transpose() {
+        Ok(_) => cli.command,
+        Err(failure) => return end(Err(failure), context),
+    };
+    let result = match command {
         Some(Command::Daemon(daemon::Args { act: daemon::Act::Run { .. } })) => return (local.daemon)(),
         Some(Command::Daemon(daemon::Args { act: daemon::Act::Look(look) })) => wait_for(daemon::run(look, context)),
         Some(Command::Store(args)) => store::run(args, context, local),
         Some(Command::Session(command)) => wait_for(perform(*command, context, local)),
         Some(Command::Manual(ManualCommand::Completions(args))) => manual::completions(&args, &mut context.output),
         Some(Command::Manual(ManualCommand::Man(args))) => manual::man(&args, &mut context.output),
-        None => wait_for(open::run(cli.path, context)),
+        None => wait_for(open::run(context)),
     };
+    end(result, context)
+}
+
+/// Tells what went wrong, and how it ended.
+fn end(result: Result<Exit, Failure>, context: &mut Context) -> ExitCode {
     let exit = match result {
         Ok(exit) => exit,
         Err(Failure::PipeClosed) => Exit::Done,

@@ -166,20 +166,21 @@ pub fn merged(skills: impl IntoIterator<Item = Skill>) -> Vec<Skill> {
     kept
 }
 
-/// The skills that a prompt names as `$name` or `${name}`, each once, in the order of the prompt.
-pub fn find_mentions<'a>(prompt: &'a str, skills: &'a [Skill]) -> Vec<SkillMention<'a>> {
+/// The skills that a prompt names as `$name` or `${name}`, each once, in the order of the prompt. What a line quotes behind
+/// `>` names none.
+pub fn find_mentions<'a>(prompt: &'a str, skills: impl Iterator<Item = &'a Skill> + Clone) -> Vec<SkillMention<'a>> {
     // Where a name begins and ends, with the skill that it means.
     let mut named: Vec<(usize, usize, &Skill)> = Vec::new();
-    for (at, _) in prompt.match_indices('$') {
-        let rest = &prompt[at + 1..];
-        let (name, dressing) = match rest.strip_prefix('{') {
-            Some(braced) => (braced.split_once('}').map(|(name, _)| name), "${}".len()),
-            None => (Some(rest.split(|letter| !is_of_name(letter)).next().unwrap_or_default()), "$".len()),
-        };
-        let Some(name) = name else { continue };
-        // A dash at the end belongs to the sentence.
-        let skill = skills.iter().find(|skill| skill.name == name || skill.name == name.trim_end_matches('-'));
-        named.extend(skill.map(|skill| (at, at + dressing + name.len(), skill)));
+    let mut start = 0;
+    for line in prompt.split_inclusive('\n') {
+        let signs = line.match_indices('$').filter(|_| !line.trim_start().starts_with('>'));
+        for (at, _) in signs {
+            let Some((name, length)) = read_mention(&line[at + 1..]) else { continue };
+            // A dash at the end belongs to the sentence.
+            let skill = skills.clone().find(|skill| skill.name == name || skill.name == name.trim_end_matches('-'));
+            named.extend(skill.map(|skill| (start + at, start + at + 1 + length, skill)));
+        }
+        start += line.len();
     }
     let mut found: Vec<SkillMention<'_>> = Vec::new();
     for (place, &(_, end, skill)) in named.iter().enumerate() {
@@ -191,8 +192,17 @@ pub fn find_mentions<'a>(prompt: &'a str, skills: &'a [Skill]) -> Vec<SkillMenti
     found
 }
 
+/// The name behind a `$`, and how long it is with its braces.
+fn read_mention(text: &str) -> Option<(&str, usize)> {
+    let inside = text.strip_prefix('{').unwrap_or(text);
+    let name = &inside[..inside.find(|letter| !is_of_name(letter)).unwrap_or(inside.len())];
+    let is_whole = inside.len() == text.len() || inside[name.len()..].starts_with('}');
+    let length = if inside.len() == text.len() { name.len() } else { name.len() + "{}".len() };
+    (is_whole && !name.is_empty()).then_some((name, length))
+}
+
 /// The skills that a model may load.
-pub fn loaded_by_models(skills: &[Skill]) -> impl Iterator<Item = &Skill> {
+pub fn loaded_by_models(skills: &[Skill]) -> impl Iterator<Item = &Skill> + Clone {
     skills.iter().filter(|skill| skill.invoked_by == SkillInvocation::PersonOrModel)
 }
 

@@ -34,6 +34,9 @@ pub struct Session {
     /// the session asked for.
     #[serde(default)]
     pub profile: String,
+    /// Whether the agent can change no files.
+    #[serde(default)]
+    pub read_only: bool,
     /// The file that the plan is written to, while the posture is `plan`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_file: Option<String>,

@@ -120,9 +120,24 @@ async fn change(
     }
     match format {
         Format::Json => context.output.json(&value)?,
-        Format::Human => context.output.say(&said(&value))?,
+        Format::Human => {
+            context.output.say(&said(&value))?;
+            // Outside of a repository nothing else can count.
+            if let (ConfigScope::User, Ok(here)) = (scope, effective(context).await) {
+                let other = here.iter().find(|here| here.key == value.key && here.value != value.value);
+                if let Some(warning) = other.map(overruled) {
+                    context.output.say(&warning)?;
+                }
+            }
+        }
     }
     Ok(())
+}
+
+/// What is said about a value that does not count here, because a nearer file has another one.
+fn overruled(here: &ConfigValue) -> Line {
+    let text = format!(" in this repository `{}` stays `{}`: {} sets it", here.key, plain(&here.value), here.origin);
+    Line::toned(Tone::Warn, "warning:").plain(text)
 }
 
 /// What is said about a model that no session could run on; such a setting falls back to the first backend in silence.

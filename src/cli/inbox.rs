@@ -1,10 +1,12 @@
 //! `coppice inbox`: everything that waits for a person, with the exact commands that deal with it.
 
+use std::collections::BTreeMap;
+
 use super::age::age;
 use super::card::{self, Length};
 use super::line::{Line, Tone, one_line};
 use super::list::repository;
-use super::show::question_lines;
+use super::show::{error_hint, question_lines};
 use super::{Context, Exit, Failure, Format};
 use crate::api::session::{InboxItem, Status, Wants};
 
@@ -31,8 +33,18 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
 
 /// All entries with a blank line between them.
 fn lines(items: &[InboxItem], now: i64) -> Vec<Line> {
-    let entries: Vec<_> = items.iter().map(|item| item_lines(item, now)).collect();
-    entries.join(&Line::new())
+    let entries =
+        items.iter().map(|item| item_lines(item, now)).chain(count_by_repository(items).map(|line| vec![line]));
+    entries.collect::<Vec<_>>().join(&Line::new())
+}
+
+/// How many entries each repository has: the terminal interface counts those of one.
+fn count_by_repository(items: &[InboxItem]) -> Option<Line> {
+    let mut counts = BTreeMap::new();
+    items.iter().for_each(|item| *counts.entry(repository(&item.project)).or_insert(0) += 1);
+    let several = Some(&counts).filter(|counts| counts.len() > 1)?;
+    let counts: Vec<_> = several.iter().map(|(name, count)| format!("{count} in {}", one_line(name))).collect();
+    Some(Line::new().dim(counts.join(", ")))
 }
 
 /// One entry: what it is, what is wanted, what to type.
@@ -72,7 +84,9 @@ fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
         Wants::Attention { error } => (
             Status::Failed.as_str(),
             Tone::Bad,
-            vec![Line::new().plain(format!("{}: {}", error.kind, one_line(&error.message)))],
+            std::iter::once(Line::new().plain(format!("{}: {}", error.kind, one_line(&error.message))))
+                .chain(error_hint(error))
+                .collect(),
             next(&[&format!("resume {id}"), &format!("show {id}")]),
         ),
     };
@@ -144,6 +158,7 @@ mod tests {
 
         abcd2345  failed  1m  app  Fix the parser
             crashed: the backend exited before it answered
+            hint: `coppice resume abcd2345` goes on
             coppice resume abcd2345
             coppice show abcd2345
         ");

@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::CommandFactory;
 
@@ -11,10 +11,7 @@ use super::{Cli, Context, Exit, Failure, overview};
 use crate::client::start::Daemon;
 use crate::tui::{self, TuiError};
 
-pub(super) async fn run(path: Option<PathBuf>, context: &mut Context) -> Result<Exit, Failure> {
-    if let Some(path) = path {
-        enter(&path)?;
-    }
+pub(super) async fn run(context: &mut Context) -> Result<Exit, Failure> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return overview::run(context).await;
     }
@@ -26,7 +23,7 @@ pub(super) async fn run(path: Option<PathBuf>, context: &mut Context) -> Result<
 }
 
 /// Stands where the person points at; a word that is no directory is most likely a misspelt command.
-fn enter(path: &Path) -> Result<(), Failure> {
+pub(super) fn enter(path: &Path) -> Result<(), Failure> {
     env::set_current_dir(path).map_err(|error| {
         let word = path.to_string_lossy();
         Failure::usage(format!("`{word}` is neither a command nor a directory ({error})")).hint(find_way_out(&word))

@@ -184,7 +184,8 @@ fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
 /// The agent, and a word of warning where nothing but its prompt keeps it to its tools.
 fn agent(session: &Session) -> Option<Line> {
     let persona = session.persona.as_ref().map(|persona| format!(":{persona}")).unwrap_or_default();
-    let agent = Line::new().plain(one_line(session.agent.as_ref()?) + &persona);
+    let access = if session.read_only { ", read-only" } else { "" };
+    let agent = Line::new().plain(one_line(session.agent.as_ref()?) + &persona + access);
     Some(match session.surface.as_str() {
         "advisory" => agent.plain(", tools ").with(Tone::Warn, "advisory"),
         _ => agent,
@@ -222,8 +223,14 @@ fn error_lines(error: &TurnError) -> impl Iterator<Item = Line> {
     let message = Line::toned(Tone::Bad, format!("{}: ", error.kind))
         .then(block(&error.message).into_iter().next().unwrap_or_default());
     let rest = block(&error.message).into_iter().skip(1);
-    let hint = error.hint.as_ref().map(|hint| Line::toned(Tone::Accent, "hint: ").plain(one_line(hint)));
-    std::iter::once(message).chain(rest).chain(hint)
+    std::iter::once(message).chain(rest).chain(error_hint(error))
+}
+
+/// What to do about a failure.
+pub(super) fn error_hint(error: &TurnError) -> Option<Line> {
+    let command = || error.command.as_ref().map(|command| format!("run `{}`", one_line(command)));
+    let hint = error.hint.as_deref().map(one_line).or_else(command)?;
+    Some(Line::toned(Tone::Accent, "hint: ").plain(hint))
 }
 
 fn turn_lines(session: &Session, turn: &Turn, now: i64) -> Vec<Line> {

@@ -6,9 +6,10 @@ use clap::builder::NonEmptyStringValueParser;
 
 use super::age::parse_duration;
 use super::line::{Line, one_line, table};
+use super::show::error_hint;
 use super::{Context, Exit, Failure, Format, follow, status};
 use crate::api::request::EventQuery;
-use crate::api::session::Session;
+use crate::api::session::{Session, Status};
 
 /// Waits until sessions need somebody or are done.
 ///
@@ -58,7 +59,13 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     };
     match args.format.choice() {
         Format::Json => context.output.json(&sessions)?,
-        Format::Human => context.output.lines(&table(&sessions.iter().map(row).collect::<Vec<_>>()))?,
+        Format::Human => {
+            context.output.lines(&table(&sessions.iter().map(row).collect::<Vec<_>>()))?;
+            let failed = sessions.iter().filter(|session| session.status == Status::Failed);
+            for hint in failed.filter_map(|session| error_hint(session.last_error.as_ref()?)) {
+                context.output.say(&hint)?;
+            }
+        }
     }
     Ok(verdict(&sessions))
 }

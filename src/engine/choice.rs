@@ -5,7 +5,7 @@ use crate::backend::registry::Registry;
 use crate::backend::spec::{Models, Reasoning, Spec};
 use crate::config::Config;
 
-use super::fault::Fault;
+use super::fault::{Fault, nearest};
 
 /// A backend and what it is told about the model; `None` leaves the model to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +83,8 @@ pub(super) fn route<'a>(
 
 /// What the caller of a child reads about a model that is not there.
 pub(super) fn unknown_child_model(wanted: &str, known: &[String]) -> String {
-    format!("unknown model \"{wanted}\" for spawn_agent. Available models: {}", known.join(", "))
+    let meant = nearest(wanted, known).map(|model| format!(". Did you mean \"{model}\"?")).unwrap_or_default();
+    format!("unknown model \"{wanted}\" for spawn_agent. Available models: {}{meant}", known.join(", "))
 }
 
 /// The level that a call for a child names, or what its caller reads instead. `none` leaves it to the model.

@@ -122,11 +122,7 @@ pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Resul
         None => None,
     };
     let routed = route(&settings.config, &registry, &installed, model.as_deref(), &picked)?;
-    let routed = match &model {
-        // It is checked already.
-        Some(_) => routed,
-        None => keep_listed(shared, &settings.config, routed, &picked, &env).await?,
-    };
+    let routed = keep_listed(shared, &settings.config, routed, model.as_deref(), &picked, &env).await?;
     let Routed { chosen, warning } = routed;
     let (Chosen { spec: backend, model }, missing_default) = match chosen {
         Some(chosen) => (chosen, None),
@@ -143,7 +139,8 @@ pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Resul
     let wish = wish(reasoning, picked.effort.as_deref(), &settings.config)?;
     let reasoning = resolve_reasoning(backend, model.as_deref(), wish)?;
     let reasoning = reasoning.map(|level| level.as_str().to_owned());
-    let agent = AgentRecord { id: picked.id, persona: picked.persona, ..AgentRecord::default() };
+    let agent =
+        AgentRecord { id: picked.id, persona: picked.persona, read_only: picked.read_only, ..AgentRecord::default() };
     let reach = confine::reach(shared, backend, settings.config.sandbox.level);
     let posture = posture::initial(posture, yolo, &settings.config, settings.trust, reach.hold());
     let body = Body {
@@ -323,7 +320,10 @@ pub(super) async fn switch(
         None => None,
     };
     let routed = match (&picked, model.as_deref()) {
-        (Some(picked), model) => route(config, &registry, &installed, model, picked)?,
+        (Some(picked), model) => {
+            let routed = route(config, &registry, &installed, model, picked)?;
+            keep_listed(shared, config, routed, model, picked, env).await?
+        }
         (None, Some(model)) => Routed::plain(choice::choose(config, &registry, &installed, Some(model))?),
         (None, None) => Routed { chosen: None, warning: None },
     };
@@ -382,15 +382,16 @@ fn route<'a>(
     }
 }
 
-/// The same, without a model of the agent's file that its backend does not list.
+/// The same, without a model of the agent's file that its backend does not list. One that a person wants is checked already.
 async fn keep_listed<'a>(
     shared: &Shared,
     config: &Config,
     routed: Routed<'a>,
+    wanted: Option<&str>,
     picked: &Picked,
     env: &Environment,
 ) -> Result<Routed<'a>, Fault> {
-    let (Some(chosen), Some(name)) = (&routed.chosen, &picked.model) else { return Ok(routed) };
+    let (None, Some(chosen), Some(name)) = (wanted, &routed.chosen, &picked.model) else { return Ok(routed) };
     match require_listed(shared, config, chosen, env).await {
         Ok(()) => Ok(routed),
         Err(fault) => do_without(config, &picked.id, name, &fault),

@@ -345,7 +345,11 @@ impl Fault {
                 }
                 None => "`coppice models` shows what can be used".to_owned(),
             }),
-            Fault::UnknownBackend { .. } | Fault::NoLevel { .. } => text("`coppice models` shows what can be used"),
+            Fault::UnknownBackend { name, known } => Some(match nearest(name, known) {
+                Some(meant) => format!("did you mean `{meant}`? `coppice models` shows what can be used"),
+                None => "`coppice models` shows what can be used".to_owned(),
+            }),
+            Fault::NoLevel { .. } => text("`coppice models` shows what can be used"),
             Fault::AmbiguousModel { model, backends } => {
                 backends.first().map(|backend| format!("name the backend too: `--model {backend}/{model}`"))
             }
@@ -508,7 +512,8 @@ impl Fault {
 }
 
 /// The name that was probably meant.
-fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
+/// The known name that is most like another one, if it is like it at all.
+pub(super) fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
     let likeness = |known: &String| strsim::normalized_damerau_levenshtein(known, name);
     known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).filter(|best| likeness(best) > 0.6)
 }

@@ -10,7 +10,7 @@ use crate::backend::spec::Spec;
 use crate::config::Config;
 
 use super::choice::{self, Chosen};
-use super::fault::Fault;
+use super::fault::{Fault, nearest};
 use super::shared::Shared;
 
 /// The name of a model with its backend, where no table knows it but one installed agent lists it. Every other name stays
@@ -35,22 +35,29 @@ pub(super) async fn qualify_model(
     }
     let env: Vec<_> = env.clone().into_iter().collect();
     let lists = registry.offered().filter(|spec| installed(spec)).map(|spec| {
-        let (env, name) = (&env, &name);
+        let env = &env;
         async move {
             let found = shared.catalog.look(shared, spec, env).await;
             let program = found.program.as_ref().filter(|_| found.verdict.is_usable())?;
             let offer = shared.catalog.offer(shared, spec, program, found.version, env).await.ok()?;
-            offer.models.iter().any(|model| model.id == *name).then(|| spec.name.clone())
+            let models: Vec<_> = offer.models.into_iter().map(|model| model.id).collect();
+            Some((spec.name.clone(), models))
         }
     });
-    let mut backends: Vec<_> = join_all(lists).await.into_iter().flatten().collect();
+    let lists: Vec<_> = join_all(lists).await.into_iter().flatten().collect();
+    let has_it = |models: &[String]| models.contains(&name);
+    let mut backends: Vec<_> =
+        lists.iter().filter(|(_, models)| has_it(models)).map(|(backend, _)| backend.clone()).collect();
     match (backends.len(), backends.pop()) {
         (1, Some(backend)) => Ok(format!("{backend}/{name}")),
         (_, Some(backend)) => {
             backends.push(backend);
             Err(Fault::AmbiguousModel { model: name, backends })
         }
-        (_, None) => Ok(name),
+        (_, None) => match lists.into_iter().find(|(_, models)| nearest(&name, models).is_some()) {
+            Some((backend, known)) => Err(Fault::UnknownModel { backend, model: name, known }),
+            None => Ok(name),
+        },
     }
 }
 

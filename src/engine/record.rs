@@ -153,6 +153,8 @@ pub(super) struct AgentRecord {
     pub(super) surface: SurfaceHold,
     /// The word for whose tools the last turn worked with; empty before the first.
     pub(super) profile: String,
+    /// Whether it could change no files in the last turn; before the first, whether its definition or its parent says so.
+    pub(super) read_only: bool,
 }
 
 /// Work of a turn that is in no commit.

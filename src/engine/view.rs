@@ -43,6 +43,7 @@ pub(super) fn session(shared: &Shared, record: &Record) -> Session {
             ("", asked) => asked.unwrap_or_default().as_str().to_owned(),
             (used, _) => used.to_owned(),
         },
+        read_only: body.agent.read_only,
         plan_file: plan_mode::is_on(record).then(|| plan_mode::file(shared, record).to_string_lossy().into_owned()),
         sandbox: Sandbox {
             level: if body.reach.level.is_empty() { Sandbox::UNKNOWN.to_owned() } else { body.reach.level.clone() },

@@ -35,6 +35,7 @@ pub(crate) fn session(status: Status) -> Session {
         surface: "enforced".into(),
         posture: "unattended".into(),
         yolo: false,
+        read_only: false,
         profile: "native".into(),
         plan_file: None,
         sandbox: Sandbox { level: "workspace".into(), enforced: true, note: None },

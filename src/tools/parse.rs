@@ -14,6 +14,9 @@ use super::{Alternative, Choice, Consent, Detail, Question, Request, Work};
 
 const CONTEXT_CHARS: usize = 2000;
 
+/// How long a task for another agent may be.
+const TASK_BYTES: usize = 512 * 1024;
+
 const WAIT_DEFAULT_MS: f64 = 300_000.0;
 const WAIT_MS: (f64, f64) = (10_000.0, 1_800_000.0);
 
@@ -67,7 +70,7 @@ pub(super) fn read<T: DeserializeOwned>(tool: &str, arguments: &Value) -> Result
 
 fn delegate(given: params::Delegate) -> Result<Request, String> {
     let agent = said(given.agent_id).ok_or("agent_id is required")?;
-    let prompt = kept(given.task).ok_or("task is required")?;
+    let prompt = task_text("task", given.task)?;
     let context = kept(given.context_summary).ok_or("context_summary is required")?;
     if context.chars().count() > CONTEXT_CHARS {
         return Err(format!("context_summary exceeds maximum length: maximum {CONTEXT_CHARS} characters"));
@@ -79,7 +82,7 @@ fn delegate(given: params::Delegate) -> Result<Request, String> {
 
 fn task(given: params::Task) -> Result<Request, String> {
     let label = said(given.description).ok_or("description is required")?;
-    let prompt = kept(given.prompt).ok_or("prompt is required")?;
+    let prompt = task_text("prompt", given.prompt)?;
     let agent = said(given.agent_type).ok_or("agentType is required")?;
     Ok(Request::Delegate(order(Facade::Task, &agent, prompt, label)))
 }
@@ -101,7 +104,7 @@ fn spawn_agent(given: params::SpawnAgent) -> Result<Request, String> {
 
 fn agent(given: params::Agent) -> Result<Request, String> {
     let agent = said(given.subagent_type).ok_or("Agent: subagent_type is required")?;
-    let prompt = kept(given.prompt).ok_or("Agent: prompt is required")?;
+    let prompt = task_text("Agent: prompt", given.prompt)?;
     let label = said(given.description).unwrap_or_else(|| title_from(&prompt));
     let hold = if given.run_in_background.unwrap_or(false) { Hold::Background } else { Hold::Foreground };
     Ok(Request::Delegate(Order { hold, ..order(Facade::Agent, &agent, prompt, label) }))
@@ -137,7 +140,10 @@ fn message(message: Option<String>, items: Option<Vec<Item>>) -> Result<String, 
         (None, Some(items)) if items.is_empty() => return Err("Items can't be empty".to_owned()),
         (None, Some(items)) => items.into_iter().map(item).collect::<Result<Vec<_>, _>>()?.join("\n"),
     };
-    kept(Some(text)).ok_or_else(|| "Empty message can't be sent to an agent".to_owned())
+    if text.trim().is_empty() {
+        return Err("Empty message can't be sent to an agent".to_owned());
+    }
+    task_text("message", Some(text))
 }
 
 fn item(item: Item) -> Result<String, String> {
@@ -285,6 +291,15 @@ fn search_skills(given: params::SearchSkills) -> Result<Request, String> {
 /// A short value without the space around it; a blank one says nothing.
 fn said(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// What a child is to do: its prompt is kept, shown and searched.
+fn task_text(name: &str, text: Option<String>) -> Result<String, String> {
+    let text = kept(text).ok_or_else(|| format!("{name} is required"))?;
+    match text.len() {
+        ..=TASK_BYTES => Ok(text),
+        bytes => Err(format!("{name} has {bytes} bytes: {TASK_BYTES} at most; put the rest into a file")),
+    }
 }
 
 /// A long text as it was written; a blank one says nothing.

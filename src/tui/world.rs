@@ -157,13 +157,6 @@ impl World {
         self.agents.iter().filter(leads).filter(is_used).collect()
     }
 
-    /// Whether the agent of a session can only read.
-    pub(crate) fn is_read_only(&self, session: &Session) -> bool {
-        let is_its =
-            |file: &&AgentFile| Some(&file.id) == session.agent.as_ref() && !file.broken && file.shadowed_by.is_none();
-        session.profile == "readonly" || self.agents.iter().find(is_its).is_some_and(|file| file.read_only)
-    }
-
     /// Whether a session waits for the person, or shows that one of its children does.
     pub(crate) fn needs_you(session: &Session) -> bool {
         session.needs > 0 || matches!(session.waiting_for, Some(WaitingFor::Approval | WaitingFor::Answer))

@@ -134,7 +134,7 @@ fn an_unknown_backend_or_model() {
     -- stderr
     error: no backend is called `demmo`; known are claude, codex, gemini, forgetful, missing, demo
 
-    hint: `coppice models` shows what can be used
+    hint: did you mean `demo`? `coppice models` shows what can be used
     ");
     assert_snapshot!(env.coppice(&["new", "--model", "demo/nothing", "hi"]).transcript(), @r"
     exit: 2
@@ -144,6 +144,19 @@ fn an_unknown_backend_or_model() {
     hint: `coppice models` shows what can be used
     ");
     assert_nothing_created(&env);
+}
+
+#[test]
+fn a_directory_before_a_command_is_where_it_works() {
+    let env = TestEnv::new();
+    let outside = env.path("home");
+    let repo = env.repo().to_str().unwrap().to_owned();
+    let id = env.coppice_in(&outside, &[&repo, "new", "--model", "demo", &say("hi")]).stdout().trim().to_owned();
+    assert_eq!(env.session(&id)["project"], env.repo().join(".git").to_str().unwrap());
+    for word in ["agent", "/nowhere"] {
+        let refused = env.coppice(&[word, "list"]).exits(2).stderr;
+        assert!(refused.starts_with(&format!("error: `{word}` is neither a command nor a directory")), "{refused}");
+    }
 }
 
 #[test]

@@ -284,6 +284,10 @@ fn a_read_only_agent_is_held_to_reading_and_any_other_inherits() {
         let reads_only = |text: &str| record(text)["assistant_text"].as_str().unwrap().ends_with("; read-only");
         let answer = env.last_answer(&id);
         assert_eq!(answer.split("\n\n").map(reads_only).collect::<Vec<_>>(), expected, "{agent}: {answer}");
+        let children = answer.split("\n\n").map(|text| record(text)["child_session_id"].as_str().unwrap().to_owned());
+        let shown: Vec<_> = children.map(|child| env.session(&child)["read_only"] == true).collect();
+        assert_eq!(shown, expected, "{agent}");
+        assert_eq!(env.coppice(&["show", &id]).stdout().contains("lead, read-only"), agent == "lead");
     }
 }
 

@@ -50,6 +50,9 @@ fn settings_persist_per_project() {
     assert_eq!(effective(&env, &other, "theme"), (json!("auto"), "default".to_owned()));
     assert!(!env.repo().join(".coppice").exists(), "the checkout of the user is left alone");
 
+    let overruled = env.coppice(&["config", "set", "default.reasoning", "medium"]).exits(0).stderr;
+    assert!(overruled.contains("warning: in this repository `default.reasoning` stays `high`: "), "{overruled}");
+    env.coppice(&["config", "set", "default.reasoning", "low"]).succeeds();
     env.coppice(&["config", "unset", "default.reasoning", "--project"]).succeeds();
     assert_eq!(effective(&env, &env.repo(), "default.reasoning").0, "low");
     assert_eq!(fs::read_to_string(file).unwrap(), "theme = \"plain\"\n");

@@ -170,7 +170,7 @@ fn a_switch_that_cannot_be_made_is_refused_and_nothing_is_queued() {
     -- stderr
     error: no backend is called `demmo`; known are claude, codex, gemini, forgetful, missing, demo
 
-    hint: `coppice models` shows what can be used
+    hint: did you mean `demo`? `coppice models` shows what can be used
     ");
     assert_snapshot!(env.coppice(&["send", &id, "--model", "missing", "hi"]).transcript(), @r"
     exit: 1

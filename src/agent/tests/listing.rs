@@ -134,13 +134,17 @@ fn skill(name: &str, description: &str) -> Skill {
 #[test]
 fn a_skill_is_loaded_by_its_name_and_brings_no_tools() {
     let skills = [skill("pdf", "Reads PDF files"), skill("pdf-fill", "Fills forms"), skill("deploy", "Ships it")];
-    let named =
-        |prompt| skill::find_mentions(prompt, &skills).into_iter().map(|it| it.skill.name.as_str()).collect::<Vec<_>>();
+    let named = |prompt| {
+        skill::find_mentions(prompt, skills.iter()).into_iter().map(|it| it.skill.name.as_str()).collect::<Vec<_>>()
+    };
     assert_eq!(named("use $pdf-fill, ${deploy}x and $pdf-fill again"), ["pdf-fill", "deploy"]);
     assert_eq!(named("$pdf. Then $pdf- and $PDF and $HOME ${pdf"), ["pdf"]);
     assert_eq!(named("costs $5, pdf"), [""; 0]);
+    assert_eq!(named("Look:\n> $deploy\n  > ${pdf-fill}\n${deploy"), [""; 0], "quoted, or without an end");
+    // The time that it takes grows with the length, not with its square.
+    assert_eq!(named(&"${".repeat(1_000_000)), [""; 0]);
     let arguments =
-        |prompt| skill::find_mentions(prompt, &skills).into_iter().map(|it| it.arguments).collect::<Vec<_>>();
+        |prompt| skill::find_mentions(prompt, skills.iter()).into_iter().map(|it| it.arguments).collect::<Vec<_>>();
     assert_eq!(arguments("First ${pdf} a.pdf\nb.pdf and $deploy"), ["a.pdf\nb.pdf and", ""]);
     assert_eq!(skills[0].text, "Do pdf.");
     let reader = agent(Format::Koda, "a", "---\nAllowTools: [read, skill]\n---\nUse $deploy.");

@@ -1,5 +1,6 @@
 //! Which agent a person means, and what it wants of the session. Pure.
 
+use crate::agent::Access;
 use crate::agent::select::{self, By, Inherited, Selected, Wanted};
 use crate::agent::surface;
 use crate::permission::compact::tool;
@@ -15,6 +16,7 @@ pub(in super::super) struct Picked {
     /// What the persona or the agent's file wants.
     pub(in super::super) model: Option<String>,
     pub(in super::super) effort: Option<String>,
+    pub(in super::super) read_only: bool,
     /// What the author of the file should know.
     pub(in super::super) warnings: Vec<String>,
 }
@@ -35,6 +37,7 @@ pub(in super::super) fn pick(agents: &Agents, wanted: Option<&str>, default: &st
         persona: persona.map(|persona| persona.name.clone()),
         model: own(model),
         effort: own(effort),
+        read_only: definition.access == Access::ReadOnly,
         warnings: surface::resolve(definition, &all, &[]).warnings,
     })
 }

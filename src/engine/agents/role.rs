@@ -16,8 +16,9 @@ use crate::agent::skill::{self, SkillMention};
 use crate::agent::surface::{self, Surface};
 use crate::agent::{self, Definition, Format, Scope};
 use crate::api::event::AgentUse;
+use crate::api::event::PromptAuthor;
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::spec::Spec;
+use crate::backend::spec::{NativeTools, Spec};
 use crate::backend::{Access, Native};
 use crate::config::{Config, family};
 use crate::delegation::{self, DelegationTool, Facade, Standing};
@@ -55,6 +56,8 @@ pub(in super::super) struct Role {
     pub(in super::super) hold: SurfaceHold,
     /// Why the backend cannot be held to it, where it cannot.
     pub(in super::super) unheld: Option<String>,
+    /// Whether its commands are its way of reading: a sandbox of the program's own keeps them from changing files.
+    pub(in super::super) reads_by_shell: bool,
     /// Whether the turn writes a plan.
     pub(in super::super) planning: tools::Planning,
     pub(in super::super) max_steps: Option<u32>,
@@ -236,6 +239,8 @@ fn assemble(
     };
     let access = if surface.is_mutating() { bound } else { Access::ReadOnly };
     let (native, unheld) = native::left(&surface, access, profile, config, spec);
+    let reads_by_shell =
+        spec.native_tools == NativeTools::Sandboxed && native.access == Access::ReadOnly && native.has_shell();
     let hold = if unheld.is_none() { SurfaceHold::Enforced } else { SurfaceHold::Advisory };
     // Who only reads has no plan file to write, and says its plan.
     let writes = access == Access::Write && ["write", "edit", "patch"].iter().any(|name| surface.contains(name));
@@ -262,6 +267,7 @@ fn assemble(
         bound,
         hold,
         unheld,
+        reads_by_shell,
         planning,
         max_steps: definition.max_steps,
         word: word(&definition.source.scope),
@@ -315,7 +321,8 @@ impl Role {
     /// The role as its session remembers it.
     pub(in super::super) fn record(&self) -> AgentRecord {
         let profile = self.profile.as_str().to_owned();
-        AgentRecord { id: self.id.clone(), persona: self.persona.clone(), surface: self.hold, profile }
+        let read_only = self.native.access == Access::ReadOnly;
+        AgentRecord { id: self.id.clone(), persona: self.persona.clone(), surface: self.hold, profile, read_only }
     }
 
     /// What the model is told of the role.
@@ -332,9 +339,19 @@ impl Role {
         Told { agent, prompt: self.prompt.clone(), note: self.note.clone(), skills, tools }
     }
 
-    /// The skills that a prompt names.
-    pub(in super::super) fn find_skill_mentions<'a>(&'a self, prompt: &'a str) -> Vec<SkillMention<'a>> {
-        skill::find_mentions(prompt, &self.agents.skills)
+    /// The skills that a prompt names, as far as its author may load them.
+    pub(in super::super) fn find_skill_mentions<'a>(
+        &'a self,
+        prompt: &'a str,
+        author: PromptAuthor,
+    ) -> Vec<SkillMention<'a>> {
+        let skills = &self.agents.skills;
+        match author {
+            PromptAuthor::Person => skill::find_mentions(prompt, skills.iter()),
+            PromptAuthor::ParentAgent => skill::find_mentions(prompt, skill::loaded_by_models(skills)),
+            // It holds what agents and programs said.
+            PromptAuthor::Coppice => Vec::new(),
+        }
     }
 
     pub(in super::super) fn note(&self) -> Option<&str> {

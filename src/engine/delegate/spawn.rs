@@ -192,7 +192,12 @@ async fn make(
     };
     let body = Body {
         title: format!("{label} (@{} subagent)", definition.id),
-        agent: AgentRecord { id: definition.id.clone(), persona: persona.clone(), ..AgentRecord::default() },
+        agent: AgentRecord {
+            id: definition.id.clone(),
+            persona: persona.clone(),
+            read_only: record.access == ChildAccess::ReadOnly,
+            ..AgentRecord::default()
+        },
         child: Some(record.clone()),
         place: parent.body.place.clone(),
         // It does what its parent may do, and follows when that changes.

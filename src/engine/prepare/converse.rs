@@ -100,7 +100,7 @@ pub(super) async fn converse(
         .chain(plan_mode::note(shared, &record, role.planning))
         .collect();
     let words = role.told();
-    let mentions = role.find_skill_mentions(&task.text);
+    let mentions = role.find_skill_mentions(&task.text, task.author);
     let skill_texts: Vec<_> = mentions.iter().map(|mention| (&*mention.skill.name, mention.text())).collect();
     let loaded: Vec<_> = skill_texts.iter().map(|(name, text)| Loaded { name, text }).collect();
     let before = prompt::before(&Turn {

@@ -15,7 +15,7 @@ pub(super) fn row(model: &Model, parent: &Session, child: &Delegation) -> Line {
     let tools = activity.map(|activity| activity.tools as usize).filter(|tools| *tools > 0);
     let name = format!("@{}", one_line(&child.agent));
     let label = one_line(&child.label);
-    let is_read_only = model.world.sessions.get(&*child.child).is_some_and(|session| model.world.is_read_only(session));
+    let is_read_only = model.world.sessions.get(&*child.child).is_some_and(|session| session.read_only);
     let access = if is_read_only { " read-only" } else { "" };
     let head = |tone, glyph: &str| Line::toned(tone, format!("{glyph} ")).strong(name.clone()).dim(access);
     let ended = |tone, glyph: &str| {

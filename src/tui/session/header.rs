@@ -102,7 +102,7 @@ fn facts(model: &Model, session: &Session) -> Vec<(u8, Line)> {
         Some((7, plain(one_line(&status::engine(&session.backend, session.model.as_deref()))))),
         session.reasoning.as_deref().map(|level| (2, plain(one_line(level)))),
         session.agent.as_deref().map(|agent| (3, plain(one_line(agent)))),
-        model.world.is_read_only(session).then(|| (8, Line::new().dim("read-only"))),
+        session.read_only.then(|| (8, Line::new().dim("read-only"))),
         Some((9, state(model, session))),
         (tokens > 0).then(|| (4, plain(format!("{} tok", status::tokens(tokens))))),
         status::cost(&session.usage).map(|cost| (5, plain(cost))),

@@ -5,7 +5,6 @@ use ratatui::backend::TestBackend;
 use serde_json::json;
 
 use super::*;
-use crate::api::agent::AgentFile;
 use crate::api::error::{Error, ErrorKind};
 use crate::api::event::{Event, Live, Payload, PlanEntry, PromptAuthor};
 use crate::api::handoff::{Handoff, HandoffStatus, PendingPermission};
@@ -265,14 +264,8 @@ fn a_child_that_can_only_read_is_shown_as_that() {
         child.changes = Default::default();
     }
     assert_eq!(everywhere(&mut model), [false; 3]);
-    let agent = model.world.sessions[CHILD].agent.clone().unwrap();
-    model.world.agents =
-        vec![AgentFile { id: agent, mode: Some("subagent".into()), read_only: true, ..AgentFile::default() }];
-    assert_eq!(everywhere(&mut model), [true; 3]);
-    // So is one whose tools were narrowed to those that change nothing.
-    model.world.agents.clear();
     if let Some(child) = model.world.sessions.get_mut(CHILD) {
-        child.profile = "readonly".into();
+        child.read_only = true;
     }
     assert_eq!(everywhere(&mut model), [true; 3]);
 }

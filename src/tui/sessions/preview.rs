@@ -56,7 +56,7 @@ pub(super) fn folded(model: &mut Model, width: u16, rows: u16) -> Vec<Line> {
         return Vec::new();
     }
     let engine = Line::new().dim(one_line(&status::engine(&session.backend, session.model.as_deref())));
-    let head = facts(model, &session, Some(engine), columns);
+    let head = facts(&session, Some(engine), columns);
     let rows = rows - 1;
     let mut lines = wants(model, &session, columns);
     if lines.is_empty() {
@@ -87,14 +87,14 @@ fn head(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
         .fit(columns.saturating_sub(engine.width() + 2).max(columns / 2));
     let gap = columns.saturating_sub(title.width() + engine.width()).max(2);
     let first = title.plain(" ".repeat(gap)).then(engine);
-    vec![first, indented(facts(model, session, None, columns.saturating_sub(2)))]
+    vec![first, indented(facts(session, None, columns.saturating_sub(2)))]
 }
 
 /// Who works where, and what came of it; the branch is cut for the rest.
-fn facts(model: &Model, session: &Session, engine: Option<Line>, columns: usize) -> Line {
+fn facts(session: &Session, engine: Option<Line>, columns: usize) -> Line {
     let changes = session.changes;
     let agent = session.agent.as_deref().map(|agent| Line::new().dim(one_line(agent)));
-    let access = model.world.is_read_only(session).then(|| Line::new().dim("read-only"));
+    let access = session.read_only.then(|| Line::new().dim("read-only"));
     let who: Vec<Line> = agent.into_iter().chain(access).chain(engine).collect();
     let rest = [
         (changes.files > 0).then(|| format!("+{} −{}", changes.insertions, changes.deletions)),

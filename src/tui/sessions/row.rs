@@ -87,7 +87,7 @@ fn name(model: &Model, session: &Session, place: &Place, left: usize) -> Line {
     let usual = model.world.text_setting("default.agent").unwrap_or(USUAL);
     let agent = session.agent.as_deref().map(one_line);
     let named = |access: &str| agent.as_ref().map(|agent| format!("  ({agent}{access})")).unwrap_or_default();
-    let access = if model.world.is_read_only(session) { ", read-only" } else { "" };
+    let access = if session.read_only { ", read-only" } else { "" };
     let agent = Some(named(access)).filter(|text| columns_of(text) + TITLE <= room).unwrap_or_else(|| named(""));
     let mut rest = match (&session.parent, &session.agent) {
         (Some(_), Some(_)) => agent,

@@ -213,7 +213,10 @@ fn skills_are_told_where_they_can_be_loaded() {
         let role = assemble(part, session, agents, None, &config, &backend(NativeTools::Removable));
         assert_eq!(role.told().as_role().skills.contains("$pdf"), is_told);
         assert_eq!(serves(&role, "skill"), is_told);
-        assert_eq!(role.find_skill_mentions("use ${pdf} here").len(), 1);
+        let is_manual = skill.invoked_by == SkillInvocation::Person;
+        let counts = [PromptAuthor::Person, PromptAuthor::ParentAgent, PromptAuthor::Coppice]
+            .map(|author| role.find_skill_mentions("use ${pdf} here", author).len());
+        assert_eq!(counts, [1, usize::from(!is_manual), 0]);
     }
 }
 
