@@ -18,7 +18,7 @@ use crate::git::diff::{self, Target};
 use crate::git::resolution::{self, ConflictSnapshot, SnapshotFile};
 use crate::git::{Oid, Worktree};
 use crate::protocol::prompt::{self, MarkedConflict, MarkedPath};
-use crate::protocol::resolution::{MarkLabels, MarkedFileError, cut_regions, parse_resolution};
+use crate::protocol::resolution::{FILE_LIMIT, MarkLabels, MarkedFileError, cut_regions, parse_resolution};
 use crate::session::{Rest, Session as SessionState};
 
 use super::actor::{Command, blocking};
@@ -70,7 +70,7 @@ impl Engine {
         let repo = prepare::open_repo(&record).await?;
         let tree = prepare::tree_of(&record, &repo)?;
         let paths: Vec<PathBuf> = conflict_paths(&record.body);
-        let read = move |tree: Worktree| resolution::read_conflict(&tree, &paths);
+        let read = move |tree: Worktree| resolution::read_conflict(&tree, &paths, FILE_LIMIT);
         let snapshot = self.shared.in_stoppable_tree(record.id, &tree, read).await?;
         let Selection { files, left_out } = select_files(&snapshot, &record);
         if files.is_empty() {
@@ -87,7 +87,7 @@ impl Engine {
         let (before, own_tree) = (snapshot.commit, tree.clone());
         let write = move || {
             let proposal = resolution::write_proposal(&own_tree.repo, before, &proposed)?;
-            let patch = diff::patch(&own_tree, &before, Target::Commit(proposal), PATCH_LIMIT)?;
+            let patch = diff::text_patch(&own_tree, &before, Target::Commit(proposal), PATCH_LIMIT)?;
             Ok((proposal, patch))
         };
         let (proposal, patch) = blocking(write).await?;
@@ -189,6 +189,7 @@ fn select_files<'a>(snapshot: &'a ConflictSnapshot, record: &Record) -> Selectio
             }
             // Between a child and its parent, nothing is written.
             (SnapshotFile::Content(_), None) => Err(MarkedFileError::Unmarked.to_string()),
+            (SnapshotFile::TooLarge, _) => Err(MarkedFileError::TooLarge.to_string()),
             (SnapshotFile::Absent, _) => Err("it is deleted".to_owned()),
             (SnapshotFile::Special, _) => Err("it is not a regular file".to_owned()),
         };

@@ -191,6 +191,11 @@ pub fn patch(tree: &Worktree, from: &Oid, to: Target, limit: usize) -> Result<Ke
     Diff::new(tree, to)?.patch(tree, from, limit)
 }
 
+/// The same with the lines of every file, also of those that attributes call binary.
+pub fn text_patch(tree: &Worktree, from: &Oid, to: Target, limit: usize) -> Result<Kept, GitError> {
+    capture::head(Diff::new(tree, to)?.git(tree, from, &[PATCH, &["--text"]].concat()), limit)
+}
+
 /// The beginning of the patch.
 pub fn patch_head(tree: &Worktree, from: &Oid, to: Target, view: View<'_>) -> Result<Patch, GitError> {
     let diff = Diff::new(tree, to)?;

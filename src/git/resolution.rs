@@ -24,6 +24,8 @@ pub enum SnapshotFile {
     Absent,
     /// A link, a submodule or a directory.
     Special,
+    /// More than a caller wants to read.
+    TooLarge,
 }
 
 /// Where the proposal of a session is kept.
@@ -31,8 +33,8 @@ pub fn proposal_ref(session: SessionId) -> String {
     format!("refs/coppice/resolutions/{session}")
 }
 
-/// Takes a snapshot of the worktree and reads these files from it. No ref keeps it yet.
-pub fn read_conflict(tree: &Worktree, paths: &[PathBuf]) -> Result<ConflictSnapshot, GitError> {
+/// Takes a snapshot of the worktree and reads these files from it, up to `limit` bytes of each. No ref keeps it yet.
+pub fn read_conflict(tree: &Worktree, paths: &[PathBuf], limit: usize) -> Result<ConflictSnapshot, GitError> {
     let commit = history::record(tree, &[], &format!("work tree of `{}`", tree.branch))?.commit;
     let repo = tree.repo.open()?;
     let failed = || GitError::library(format!("read the files of `{commit}`"));
@@ -42,6 +44,7 @@ pub fn read_conflict(tree: &Worktree, paths: &[PathBuf]) -> Result<ConflictSnaps
             Err(_) => SnapshotFile::Absent,
             Ok(entry) => match file_mode(entry.filemode()) {
                 None => SnapshotFile::Special,
+                Some(_) if repo.odb()?.read_header(entry.id())?.0 > limit => SnapshotFile::TooLarge,
                 Some(_) => SnapshotFile::Content(repo.find_blob(entry.id())?.content().to_vec()),
             },
         };
@@ -103,7 +106,7 @@ mod tests {
     use crate::git::testkit::{Sandbox, write};
 
     fn proposed(tree: &Worktree, path: &str, text: &str) -> Oid {
-        let snapshot = read_conflict(tree, &[path.into()]).unwrap();
+        let snapshot = read_conflict(tree, &[path.into()], 99).unwrap();
         write_proposal(&tree.repo, snapshot.commit, &BTreeMap::from([(path.into(), text.to_owned())])).unwrap()
     }
 
@@ -114,7 +117,7 @@ mod tests {
         write(&tree.path.join("sub/text"), "text\n");
         symlink("text", tree.path.join("sub/link")).unwrap();
         let paths = ["sub/text", "sub/link", "sub", "gone"].map(PathBuf::from);
-        let files = read_conflict(&tree, &paths).unwrap().files;
+        let files = read_conflict(&tree, &paths, 99).unwrap().files;
         let expected = [
             ("gone", SnapshotFile::Absent),
             ("sub", SnapshotFile::Special),

@@ -80,11 +80,11 @@ fn places(line: &str) -> impl Iterator<Item = Place<'_>> {
         let path = line[..at].trim_end_matches('`');
         let path = path.strip_prefix("./").unwrap_or(path);
         let (number, rest) = digits(&line[at + 1..])?;
+        let number = number.parse().ok().filter(|number| *number > 0)?;
         let rest = range_end(rest).trim_start_matches(['`', '*']);
         let text = clean(rest.strip_prefix(':')?.trim_start_matches(['`', '*']));
         let text = cut(text.trim(), FINDING_CHARS);
-        let line = number.parse().ok().filter(|line| *line > 0)?;
-        (!path.is_empty() && text.chars().any(char::is_alphanumeric)).then_some(Place { path, line, text })
+        (!path.is_empty() && text.chars().any(char::is_alphanumeric)).then_some(Place { path, line: number, text })
     });
     readings.take(MAX_READINGS)
 }

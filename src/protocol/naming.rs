@@ -125,13 +125,11 @@ fn merge_subject(title: SessionTitle<'_>, whole: &str, turns: &[String]) -> Stri
     };
     let whole = whole.lines().find(|line| !plain_line(line).is_empty()).unwrap_or_default();
     let first = turns.first().map_or("", String::as_str);
-    // After several turns the prompt was about the first one, and the summary may be about the last one alone.
-    let several = turns.len() > 1;
-    let said = if several { [whole, first] } else { [first, whole] };
-    let early = Some(prompted).filter(|_| several);
+    // After several turns, the first one and the prompt are about a part of it.
+    let said = if turns.len() > 1 { [whole, first] } else { [first, whole] };
     whole_subject(worded)
         .or_else(|| shortened_subject(worded))
-        .or_else(|| early.into_iter().chain(said).find_map(whole_subject))
+        .or_else(|| said.into_iter().find_map(whole_subject))
         .or_else(|| said.into_iter().find_map(shortened_subject))
         .or_else(|| whole_subject(prompted))
         .or_else(|| shortened_subject(prompted))

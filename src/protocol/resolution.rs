@@ -6,6 +6,8 @@ mod region;
 #[cfg(test)]
 mod tests;
 
+use super::naming::is_shown;
+
 pub use region::{ConflictRegion, FILE_LIMIT, MarkLabels, MarkedFile, MarkedFileError, cut_regions};
 
 /// What every line begins with that divides an answer; no file that is asked about has such a line.
@@ -28,6 +30,8 @@ pub enum AnswerError {
     TextAfter,
     #[error("the text for region {region} holds a conflict mark")]
     MarkLeft { region: usize },
+    #[error("the text for region {region} holds `{escaped}`, a character that nobody sees")]
+    Unseen { region: usize, escaped: String },
 }
 
 /// Reads the text for every region. `mark_sizes` says how long the marks of each region are. Lines end in `\n`.
@@ -67,6 +71,11 @@ pub fn parse_resolution(answer: &str, mark_sizes: &[usize]) -> Result<Vec<String
     }
     if !has_ended {
         return Err(AnswerError::NoEnd);
+    }
+    for (region, text) in (1..).zip(&texts) {
+        if let Some(unseen) = text.chars().find(|c| !matches!(c, '\n' | '\t') && !is_shown(*c)) {
+            return Err(AnswerError::Unseen { region, escaped: unseen.escape_unicode().to_string() });
+        }
     }
     let is_marked = |(text, size): &(&String, &usize)| text.lines().any(|line| region::looks_like_mark(line, **size));
     match texts.iter().zip(mark_sizes).position(|pair| is_marked(&pair)) {

@@ -41,6 +41,43 @@ fn in_conflict(env: &TestEnv, script: &[String], others: &[(&str, &str)]) -> Str
     id
 }
 
+#[test]
+fn what_is_accepted_is_shown_whatever_attributes_say_and_has_no_hidden_characters() {
+    let env = world(&answer("both"));
+    env.write(".gitattributes", "README.md -diff\n");
+    env.commit("attributes");
+    let id = in_conflict(&env, &[], &[]);
+    assert!(proposal(&env, &id)["patch"].as_str().unwrap().contains("\n+both\n"));
+    let env = world(&answer("bo\u{202e}th"));
+    let id = in_conflict(&env, &[], &[]);
+    let refused = env.coppice(&["resolve", &id]).exits(1).stderr;
+    assert!(refused.starts_with("error: the backend's response was refused: "), "{refused}");
+}
+
+#[test]
+fn a_file_that_is_too_large_to_look_at_is_not_resolved() {
+    let env = world(&answer("both"));
+    let id = in_conflict(&env, &[], &[]);
+    env.coppice(&["send", &id, &run("truncate -s 65M README.md")]).succeeds();
+    env.wait_for(&id, "conflict");
+    let refused = env.coppice(&["resolve", &id]).exits(1).stderr;
+    assert!(refused.contains("README.md"), "{refused}");
+}
+
+#[test]
+fn a_conflict_of_a_rebase_is_resolved_in_the_same_way() {
+    let env = world(&answer("both"));
+    let id = env.create_with(&["--model", "scripted"], &write("README.md", "theirs"));
+    env.wait_for(&id, "ready");
+    env.write("README.md", "ours\n");
+    env.commit("ours");
+    env.coppice(&["rebase", &id]).exits(1).transcript();
+    assert_eq!(env.status(&id), "conflict");
+    let proposed = proposal(&env, &id)["id"].as_str().unwrap().to_owned();
+    env.coppice(&["resolve", &id, "--accept", &proposed]).succeeds();
+    assert_eq!((readme(&env, &id), env.status(&id)), ("both\n".to_owned(), "ready".to_owned()));
+}
+
 fn readme(env: &TestEnv, id: &str) -> String {
     fs::read_to_string(env.worktree(id).join("README.md")).unwrap()
 }

@@ -118,6 +118,9 @@ pub fn plan_base(tree: &Worktree, order: Bring<'_>) -> Result<BasePlan, GitError
     Ok(BasePlan::Merge(BaseMerge { tip, onto, content, conflicts: conflicts.collect() }))
 }
 
+/// How large a file may be in which marks are looked for: it is read into memory, and an agent decides its size.
+const LARGEST_READ: usize = 64 << 20;
+
 /// Commits a merged base on the session's branch, and writes it into the worktree.
 pub fn bring(tree: &Worktree, order: Bring<'_>, base: &BaseMerge) -> Result<Brought, GitError> {
     let BaseMerge { tip, onto, content, .. } = *base;
@@ -147,7 +150,13 @@ pub fn unresolved(tree: &Worktree, target: &str, files: &[ConflictFile]) -> Resu
     for file in files {
         // A path that is gone is resolved.
         let Some(content) = entry_at(&work, &file.path) else { continue };
-        let is_marked = repo.find_blob(content.raw()).is_ok_and(|blob| {
+        let read = || {
+            let (size, _) = repo.odb()?.read_header(content.raw())?;
+            Ok(if size > LARGEST_READ { None } else { Some(repo.find_blob(content.raw())?) })
+        };
+        let blob = read().map_err(GitError::library(format!("read `{}`", file.path.display())))?;
+        // One that is too large to be read counts as marked: nobody can say that it is resolved.
+        let is_marked = blob.is_none_or(|blob| {
             let mut lines = blob.content().split(|byte| *byte == b'\n');
             lines.any(|line| is_mark(line, b'<', &tree.branch_ref()) || is_mark(line, b'>', target))
         });

@@ -310,5 +310,6 @@ fn the_comparison_of_a_submodule_can_be_stopped() {
     let (guard, stop) = stop_signal().unwrap();
     assert_eq!(compare(&stop).unwrap(), 5);
     drop(guard);
-    assert!(matches!(compare(&stop), Err(GitError::Stopped { .. })));
+    // A program that another test starts holds the other end until it is executed.
+    assert!((0..1_000).any(|_| matches!(compare(&stop), Err(GitError::Stopped { .. }))));
 }

@@ -113,6 +113,11 @@ fn an_answer_holds_every_region_once() {
         ),
         ("@@@ region 1\n<<<<<<< main\n@@@ end", 1, "the text for region 1 holds a conflict mark"),
         ("@@@ region 1\n@@@ region 2\n=======\n@@@ end", 2, "the text for region 2 holds a conflict mark"),
+        (
+            "@@@ region 1\na\u{202e}b\n@@@ end",
+            1,
+            "the text for region 1 holds `\\u{202e}`, a character that nobody sees",
+        ),
     ] {
         assert_eq!(read(answer, regions), Err(expected.to_owned()), "{answer}");
     }
