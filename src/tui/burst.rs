@@ -1,7 +1,9 @@
 //! Tells words from shortcuts where letters are shortcuts: letters that follow each other at once are text.
 //!
 //! A letter is held back for a moment. If another one comes within it, both are the beginning of a text; if none does, the
-//! letter is its shortcut. Keys that only move act at once. The clock releases a letter, and nothing polls.
+//! letter is its shortcut. Keys that only move act at once.
+//! On a card such a text becomes its words: an answer of one's own, or why a call is refused. A question of the interface is
+//! closed by it. The clock releases a letter, and nothing polls.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -9,6 +11,7 @@ use super::composer::{self, Target};
 use super::keymap::{Action, Context};
 use super::model::{Model, View};
 use super::msg::Request;
+use super::{confirm, decide, typeahead};
 
 /// Keys that came shortly after each other.
 #[derive(Debug, Default)]
@@ -103,12 +106,15 @@ pub(crate) enum Pressed {
 pub(crate) fn press(model: &mut Model, key: KeyEvent) -> Pressed {
     let context = model.context();
     match context {
-        Context::Sessions | Context::Session => {}
+        // What does not count yet is not held back until it does.
+        Context::Approval | Context::Question | Context::Confirm if typeahead::is_waiting(model) => {
+            model.burst = LetterBurst::default();
+            return Pressed::Acts(None);
+        }
+        Context::Sessions | Context::Session | Context::Approval | Context::Question | Context::Confirm => {}
         Context::Filter
         | Context::Search
         | Context::Composer
-        | Context::Approval
-        | Context::Question
         | Context::Words
         | Context::Diff
         | Context::Comment
@@ -116,14 +122,20 @@ pub(crate) fn press(model: &mut Model, key: KeyEvent) -> Pressed {
         | Context::Setting
         | Context::Picker
         | Context::Help
-        | Context::Confirm
         | Context::Panel => {
             model.burst = LetterBurst::default();
             return Pressed::Acts(None);
         }
     }
-    let class = classify(key, model.keymap.action(context, key));
+    let class = match key.code {
+        KeyCode::Char(letter) if confirm::switches(model, letter) => KeyClass::Movement(letter),
+        _ => classify(key, model.keymap.action(context, key)),
+    };
     let (now, moment) = (model.now, model.moment);
+    // What was typed elsewhere is not the beginning of what is typed here.
+    if model.burst.origin.as_ref().is_some_and(|(begun, _)| *begun != context) {
+        model.burst = LetterBurst::default();
+    }
     let goes_on = model.burst.held.is_some() || !is_over(model.burst.touched, now, moment);
     let begun = model.burst.origin.take().filter(|_| goes_on);
     let origin = begun.unwrap_or_else(|| (context, home(model)));
@@ -136,7 +148,28 @@ pub(crate) fn press(model: &mut Model, key: KeyEvent) -> Pressed {
             model.burst.origin = Some(origin);
             Pressed::Taken(Vec::new())
         }
-        Verdict::Write(text) => Pressed::Taken(composer::write(model, origin.1, &text)),
+        Verdict::Write(text) => Pressed::Taken(write(model, origin, &text)),
+    }
+}
+
+/// Takes a text to where it belongs: to the words of the card on the screen, or to whoever is written to there.
+fn write(model: &mut Model, (context, target): (Context, Target), text: &str) -> Vec<Request> {
+    match context {
+        Context::Approval | Context::Question => decide::write(model, text),
+        Context::Confirm => confirm::close_unanswered(model),
+        Context::Sessions
+        | Context::Session
+        | Context::Filter
+        | Context::Search
+        | Context::Composer
+        | Context::Words
+        | Context::Diff
+        | Context::Comment
+        | Context::Settings
+        | Context::Setting
+        | Context::Picker
+        | Context::Help
+        | Context::Panel => composer::write(model, target, text),
     }
 }
 

@@ -338,6 +338,18 @@ pub(crate) fn clicked(model: &mut Model, at: Position) -> Vec<Request> {
     }
 }
 
+/// Whether a letter changes how a question would be carried out, and answers nothing.
+pub(crate) fn switches(model: &Model, letter: char) -> bool {
+    let Some(Overlay::Confirm(state)) = &model.overlay else { return false };
+    matches!(state.about, About::Merge { .. }) && matches!(letter, 's' | 'n' | 'r' | 'v' | 'f' | 'a')
+}
+
+/// A text is no answer.
+pub(crate) fn close_unanswered(model: &mut Model) -> Vec<Request> {
+    model.close_overlay();
+    notice::say(model, "nothing was done: the question takes single keys, and what you typed was a text".to_owned())
+}
+
 pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
     let Some(Overlay::Confirm(state)) = &mut model.overlay else { return Vec::new() };
     // A letter with a modifier is another key, and nobody reads that it would agree.

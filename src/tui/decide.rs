@@ -290,6 +290,16 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
     Vec::new()
 }
 
+/// Begins the words of the card on the screen: an answer of the person's own, or why a call is refused.
+pub(crate) fn write(model: &mut Model, text: &str) -> Vec<Request> {
+    match state(model).map(|state| &mut state.face) {
+        Some(Face::Card(words)) => drop(words.get_or_insert_default()),
+        Some(Face::Asking(progress)) if progress.focus() == Focus::Options => progress.toggle_focus(),
+        Some(Face::Asking(_)) | None => {}
+    }
+    pasted(model, text)
+}
+
 pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
     with_words(model, |words| words.paste(text));
     vec![Request::Save]

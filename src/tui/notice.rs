@@ -51,7 +51,7 @@ struct Toast {
     /// What a program printed, below the first line; its end is shown.
     output: Vec<Line>,
     stays: Stays,
-    /// The session whose wish it tells; gone when that is decided.
+    /// The session whose wish or conflict it tells; gone when that is decided or resolved.
     wish_of: Option<String>,
 }
 
@@ -165,6 +165,9 @@ pub(crate) fn of_fact(model: &mut Model, event: &Event) -> Vec<Request> {
     if let Payload::Conflict { files, with } = &event.payload {
         let lines = conflict(model, session, files, with);
         show(model, lines, Stays::UntilKey);
+        if let Some(toast) = model.notices.shown.as_mut() {
+            toast.wish_of = Some(event.session.clone());
+        }
     }
     let session = model.world.sessions.get(&event.session);
     let Some(News { tone, mark, body }) = news(&event.payload, session) else { return Vec::new() };
@@ -379,6 +382,11 @@ fn conflict(model: &Model, session: Option<&Session>, files: &[String], with: &s
         .strong(title)
         .plain(format!(" and {with} both changed {}{more}", named.join(", ")));
     let (reply, shell) = (key(Action::Reply), key(Action::Shell));
+    // Keys are about the session in hand.
+    if let Some(other) = session.filter(|session| model.current_id() != Some(session.id.as_str())) {
+        let way = format!("select `{}` to make the two fit", one_line(&other.id));
+        return vec![head, Line::toned(Tone::Accent, "  hint: ").plain(way)];
+    }
     let way = match session.and_then(|session| session.parent.as_ref()) {
         Some(_) => format!(
             "make the two fit: {reply} writes to the agent, {shell} opens a shell here; then {} integrates",

@@ -137,11 +137,11 @@ pub(crate) fn removed(_model: &mut Model) -> Vec<Request> {
 pub(crate) fn removed_came(model: &mut Model, sessions: Vec<Session>) -> Vec<Request> {
     model.world.know_projects(&sessions);
     if sessions.is_empty() {
-        return notice::say(model, "no removed session can be restored".to_owned());
+        return notice::say(model, "no removed or archived session can be restored".to_owned());
     }
     if !model.can_be_interrupted() {
         // The keys are at something else by then.
-        return notice::say(model, "there are removed sessions: `/restore` lists them".to_owned());
+        return notice::say(model, "there are sessions to restore: `/restore` lists them".to_owned());
     }
     let state = State::new(Kind::Removed, rows::removed(model, &sessions));
     open(model, state)

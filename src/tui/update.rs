@@ -12,7 +12,7 @@ use super::{
     typeahead, welcome,
 };
 use crate::api::event::{Event, Live, Payload};
-use crate::api::session::Session;
+use crate::api::session::{Session, Status};
 
 /// Advances the model by one thing that happened.
 pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
@@ -343,6 +343,10 @@ pub(crate) fn look_again(model: &Model) -> Vec<Request> {
 /// Takes the session as it is.
 fn known(model: &mut Model, session: Session) -> Vec<Request> {
     notice::warn_of_act(model, &session.warnings);
+    let was_in_conflict = model.world.sessions.get(&session.id).is_some_and(|known| known.status == Status::Conflict);
+    if was_in_conflict && session.status != Status::Conflict {
+        notice::drop_wish(model, &session.id);
+    }
     model.world.take(session);
     settle(model)
 }

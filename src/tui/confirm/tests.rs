@@ -669,3 +669,26 @@ fn a_proposed_resolution_is_shown_with_its_patch_and_only_its_letter_applies_it(
     let accepted = Request::AcceptResolution { session: "abcd2345".into(), proposal: "0a1b".into() };
     assert_eq!(press(&mut model, &["y"]), vec![accepted]);
 }
+
+#[test]
+fn a_text_agrees_to_nothing_and_closes_the_question() {
+    for text in ["you should rename it first", "yes please"] {
+        let mut model = facing(WIDE, ready());
+        press(&mut model, &["m"]);
+        screen(&mut model);
+        model.moment = 200;
+        let requests = crate::tui::sample::write(&mut model, text);
+        let later = model.now + 1_000;
+        let requests = [requests, update(&mut model, Msg::Time(later))].concat();
+        assert!(!requests.iter().any(|request| matches!(request, Request::Merge { .. })), "{requests:?}");
+        assert!(!is_open(&model));
+    }
+    // How to merge may be chosen as fast as one likes.
+    let mut model = facing(WIDE, ready());
+    press(&mut model, &["m"]);
+    screen(&mut model);
+    model.moment = 200;
+    assert_eq!(crate::tui::sample::write(&mut model, "nvy"), []);
+    let later = model.now + 200;
+    assert!(matches!(update(&mut model, Msg::Time(later))[..], [Request::Merge { style: Some(MergeStyle::NoFf), .. }]));
+}

@@ -40,7 +40,7 @@ fn help_lies_over_the_view_and_scrolls() {
     │   s                allow it in this session                  /diff         look at the changes                       │
     │   a                allow it always: saves the rule that…     /archive      put the session away; nothing is lost     │
     │   n                refuse, with a word why                   /rm           remove the session; `restore` brings it…  │
-    │   d                refuse it always: saves the rule tha…     /restore      bring a removed session back              │
+    │   d                refuse it always: saves the rule tha…     /restore      bring a removed or archived session back  │
     │   space            the next that waits; marks where sev…     /attach       the agent's own interface on this conve…  │
     │   ctrl+c           end the turn without a reply; when i…     /shell        a shell in the worktree                   │
     │                                                              /edit         open the file in your editor              │

@@ -316,7 +316,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         "remove the session; `restore` brings it back",
         Some("rm"),
     ),
-    row(Action::Restore, "restore", &[], &[], "bring a removed session back", Some("restore")),
+    row(Action::Restore, "restore", &[], &[], "bring a removed or archived session back", Some("restore")),
     row(
         Action::Attach,
         "attach",

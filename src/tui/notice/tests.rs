@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::api::error::ErrorKind;
-use crate::api::session::{Approval, AskedQuestion, Response, TurnError};
+use crate::api::session::{Approval, AskedQuestion, Response, Status, TurnError};
 use crate::look::sample::{self, NOW};
 use crate::tui::model::Focus;
 use crate::tui::msg::{Msg, Reply};
@@ -189,8 +189,9 @@ fn what_was_said_about_an_act_is_gone_after_the_next_one() {
 #[test]
 fn a_conflict_teaches_the_ways_out() {
     let mut model = model(NARROW, sessions());
+    model.view = View::Session("conaaaaa".into());
     let files = ["a.rs", "b.rs", "c.rs", "d\u{1b}[2J.rs"].map(str::to_owned).to_vec();
-    update(&mut model, fact(7, "conaaaaa", Payload::Conflict { files, with: "main".into() }));
+    update(&mut model, fact(7, "conaaaaa", Payload::Conflict { files: files.clone(), with: "main".into() }));
     let shown = rows(&model, 80).iter().map(Line::text).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(shown, @r#"
     ⚑ nothing was merged: Split the config room and main both changed a.rs, b.rs,
@@ -198,6 +199,14 @@ fn a_conflict_teaches_the_ways_out() {
       hint: main is merged into the worktree, with marks: i writes to the agent,
     such as "resolve the conflict", ! opens a shell there; then m merges
     "#);
+    // The keys are about the session in hand, and the line is about a conflict that is there.
+    model.view = View::Settings;
+    update(&mut model, fact(8, "conaaaaa", Payload::Conflict { files, with: "main".into() }));
+    let shown = rows(&model, 80).iter().map(Line::text).collect::<String>();
+    assert!(shown.contains("hint: select `conaaaaa` to make the two fit"), "{shown}");
+    let resolved = Session { status: Status::Ready, ..model.world.sessions["conaaaaa"].clone() };
+    update(&mut model, Msg::Reply(Reply::Session(Box::new(resolved))));
+    assert_eq!(height(&model, 80), 0);
 }
 
 #[test]

@@ -618,4 +618,15 @@ fn a_call_that_went_ahead_by_itself_says_by_what_whichever_fact_tells_it() {
     ╰ exit 0 · ✓ auto · edits
     ╰ exit 0
     ");
+    let failed = Payload::ToolFinished {
+        turn: 1,
+        call: "a".into(),
+        tool: "execute".into(),
+        title: "touch a".into(),
+        ok: false,
+        output: "no".into(),
+        auto,
+    };
+    let shown = text(&mut transcript(vec![call(1, "a", "touch a"), failed]));
+    assert!(shown.contains("touch a") && !shown.contains("auto"), "{shown}");
 }

@@ -114,7 +114,7 @@ fn the_completion_stands_above_it() {
        /rebase     rebase onto the base branch
        /review     have a model prepare the review of the changes
        /resolve    let a model propose how to resolve the conflict
-       /restore    bring a removed session back
+       /restore    bring a removed or archived session back
        /reasoning  how hard the model thinks
        /prepared   what the model said about the changes
        /posture    what happens with a call that no rule decides

@@ -525,3 +525,36 @@ fn hostile_questions_do_not_leave_their_rows_and_no_size_is_too_small() {
         }
     }
 }
+
+/// Letters that follow each other at once are a text on a card as everywhere: its first letter decides nothing.
+#[test]
+fn a_text_that_is_typed_on_a_card_is_its_words() {
+    let plan = plan_mode;
+    for (session, text) in [
+        (waiting("abcd2345", sample::approval().approvals), "please use make clean"),
+        (waiting("abcd2345", sample::approval().approvals), "stop it"),
+        (waiting("abcd2345", sample::approval().approvals), "hold on"),
+        (plan(), "make it better"),
+        (plan(), "just approve later"),
+        (asking(vec![library()]), "quite sure"),
+        (asking(vec![library()]), "1 is wrong"),
+    ] {
+        let (mut model, _) = opened(model(WIDE, vec![session]), "abcd2345", &["a"]);
+        screen(&mut model);
+        model.moment = 200;
+        let requests = write(&mut model, text);
+        assert!(requests.iter().all(|request| *request == Request::Save), "{text}: {requests:?}");
+        let shown = card(&mut model);
+        assert!(is_open(&model) && shown.contains(text), "{text}: {shown}");
+        let later = model.now + 1_000;
+        assert_eq!(update(&mut model, Msg::Time(later)), [], "{text}");
+    }
+    // A letter that none follows is its key.
+    let (mut model, _) = opened(model(WIDE, vec![plan()]), "abcd2345", &["a"]);
+    screen(&mut model);
+    model.moment = 200;
+    assert_eq!(write(&mut model, "l"), []);
+    let later = model.now + 200;
+    let later_plan = "[L] Later: keep the plan and end the turn";
+    assert_eq!(update(&mut model, Msg::Time(later)), answered(&[later_plan]));
+}

@@ -27,8 +27,10 @@ impl Desk {
         Ok(match request {
             Request::List => Reply::Sessions(self.sessions(to, self.here()).await?),
             Request::ListRemoved => {
-                let removed = ListSessions { removed: true, ..self.here() };
-                Reply::Removed(self.sessions(to, removed).await?)
+                let archived = self.sessions(to, self.here()).await?;
+                let archived = archived.into_iter().filter(|session| session.status == Status::Archived);
+                let removed = self.sessions(to, ListSessions { removed: true, ..self.here() }).await?;
+                Reply::Removed(removed.into_iter().chain(archived).collect())
             }
             Request::FindMoved => {
                 let moved = to.moved_projects(&self.place()).await?.items;
