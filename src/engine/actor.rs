@@ -17,6 +17,7 @@ mod left_out;
 mod merge_undo;
 mod naming;
 mod passed;
+mod pending;
 mod persist;
 mod plan;
 mod plan_mode;
@@ -74,6 +75,7 @@ use super::stoppable::GivenUp;
 use super::timing::Timing;
 use attach::Guest;
 use call::Calls;
+use pending::{finished, granted, heard, left, retired, until};
 use turn::TurnRun;
 
 /// How many messages may wait for one session.
@@ -557,47 +559,5 @@ impl Actor {
         }
         actors.remove(&self.id);
         true
-    }
-}
-
-async fn granted(wish: &mut Option<Wish>) -> Permit {
-    match wish {
-        Some(wish) => wish.granted().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn finished(preparation: &mut Option<Preparation>) -> Result<Prepared, Unprepared> {
-    match preparation {
-        Some(preparation) => (&mut preparation.task).await.unwrap_or_else(|_| Err(Unprepared::aborted())),
-        None => std::future::pending().await,
-    }
-}
-
-async fn heard(conversation: &mut Option<Conversation>) -> Option<BackendEvent> {
-    match conversation {
-        Some(conversation) => conversation.events.recv().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn left(guest: &mut Option<Guest>) -> i32 {
-    match guest {
-        Some(guest) => guest.left().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn retired(activity: &Activity) {
-    match activity {
-        Activity::Going { .. } => std::future::pending().await,
-        Activity::Idle(place) => place.retired().await,
-    }
-}
-
-async fn until(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due).await,
-        None => std::future::pending().await,
     }
 }

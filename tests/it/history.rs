@@ -8,7 +8,7 @@ use coppice::sandbox::support::support;
 use serde_json::{Value, json};
 
 use crate::env::TestEnv;
-use crate::script::{call, steps, write};
+use crate::script::{call, say, steps, write};
 
 /// A world in which a person is asked, with settings for tools.
 fn world(tools: &str) -> TestEnv {
@@ -197,7 +197,12 @@ fn what_leads_git_elsewhere_waits_for_a_person() {
             assert!(env.last_answer(&id).contains("it ran"), "{}", env.last_answer(&id));
         }
         if words.first() == Some(&"reset") {
-            assert_eq!(approval["warnings"][0], "DESTRUCTIVE FLAG(S): --hard");
+            let warnings = approval["warnings"].as_array().unwrap();
+            assert_eq!(warnings[0], "DESTRUCTIVE FLAG(S): --hard");
+            let will_fail = |line: &Value| line.as_str().unwrap().starts_with("WILL FAIL: ");
+            let is_held = support().hold() == Hold::Enforced;
+            assert_eq!(warnings.iter().any(will_fail), is_held, "{warnings:?}");
+            assert_eq!(env.coppice(&["show", &id]).stdout().contains("WILL FAIL: "), is_held);
         }
     }
 }
@@ -298,6 +303,18 @@ fn branches_pushes_and_the_way_back_stay_with_the_session() {
     let pushed = env.git_in(&remote, &["log", "-1", "--format=%s", &branch]);
     assert_eq!(pushed, "checkpoint");
     assert_eq!(env.git(&["symbolic-ref", "--short", "HEAD"]), "main");
+}
+
+#[test]
+fn nothing_is_pushed_from_a_detached_head() {
+    let env = changing();
+    let id = env.create(&say("ready"));
+    env.wait_for(&id, "ready");
+    env.git_in(&env.worktree(&id), &["checkout", "--quiet", "--detach"]);
+    env.coppice(&["send", &id, &call("git_push", &json!({}))]).succeeds();
+    approve(&env, &id, &["push the branch of the session"]);
+    let answer = env.last_answer(&id);
+    assert!(answer.contains("pushed=false reason=detached_head"), "{answer}");
 }
 
 #[test]

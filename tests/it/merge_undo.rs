@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::env::TestEnv;
 use crate::kill::{CRASH, EFFECTS};
-use crate::script::write;
+use crate::script::{say, write};
 
 /// A session whose file is merged.
 fn merged(env: &TestEnv) -> String {
@@ -113,7 +113,7 @@ fn a_session_that_went_on_loses_its_merge_only_by_name_and_with_no_file_that_nob
     let env = TestEnv::new();
     let id = merged(&env);
     let commit = env.git(&["rev-parse", "main"]);
-    env.send_ready(&id, &[], "say more");
+    env.send_ready(&id, &[], &say("more"));
     // A process of the agent writes after its turn.
     std::fs::write(env.worktree(&id).join("late.txt"), "late").unwrap();
     for options in [&["--merge"][..], &[]] {

@@ -213,6 +213,7 @@ fn names_that_say_nothing_are_found() {
 #[test]
 fn tests_that_rest_are_found() {
     breaks("tests/it/resume.rs", "#[test]\n#[ignore = \"slow\"]\nfn f() {}", &[("test", 3)]);
+    breaks("tests/it/resume.rs", "#[test]\nfn r101_it_resumes() {}", &[("test", 3)]);
     breaks("tests/it/resume.rs", "fn f() { std::thread::sleep(A); }", &[("test", 2)]);
     breaks("tests/it/resume.rs", "async fn f() { tokio::time::sleep(A).await; }", &[("test", 2)]);
     breaks("src/engine/tests.rs", "#[test]\n#[should_panic]\nfn f() {}", &[("test", 3)]);

@@ -134,12 +134,14 @@ fn tools_of_external_servers_are_listed_for_those_who_get_them() {
         "[mcp.servers.db]\ncommand = [\"db-mcp\"]\n[mcp.servers.web]\ncommand = [\"web-mcp\"]\ntrust = true\n",
     );
     env.write(".coppice/agents/clerk.md", &agent("AllowTools: [read, 'mcp:db:query']\n"));
-    let listed = |agent: &str| {
-        let surface = env.json(&["tools", "--agent", agent]);
-        let rows = surface["served"].as_array().unwrap().iter().filter(|row| row["family"] == "mcp");
-        rows.map(|row| format!("{} {}", row["name"].as_str().unwrap(), row["approval"].as_str().unwrap()))
-            .collect::<Vec<_>>()
+    let listed = |agent: &str, profile: &str, list: &str, what: &str| {
+        let surface = env.json(&["tools", "--agent", agent, "--profile", profile]);
+        let rows = surface[list].as_array().unwrap().iter().filter(|row| row["family"] == "mcp");
+        rows.map(|row| format!("{} {}", row["name"].as_str().unwrap(), row[what].as_str().unwrap())).collect::<Vec<_>>()
     };
-    assert_eq!(listed("builder"), ["mcp__db__* ask", "mcp__web__* varies"]);
-    assert_eq!(listed("clerk"), ["mcp__db__query ask"]);
+    assert_eq!(listed("builder", "native", "served", "approval"), ["mcp__db__* ask", "mcp__web__* varies"]);
+    assert_eq!(listed("clerk", "enforced", "served", "approval"), ["mcp__db__query ask"]);
+    assert_eq!(listed("clerk", "readonly", "served", "approval"), [""; 0]);
+    let missing = ["mcp__db__query served if its server says that it only reads"];
+    assert_eq!(listed("clerk", "readonly", "missing", "why"), missing);
 }

@@ -320,7 +320,7 @@ fn an_image_of_the_clipboard_goes_out_with_the_prompt() {
     face.types(ENTER);
     face.shows("n  new task");
     leave(face);
-    let id = env.json(&["list", "--json"])[0]["id"].as_str().unwrap().to_owned();
+    let id = env.json(&["list"])[0]["id"].as_str().unwrap().to_owned();
     let prompt = env.events(&id).into_iter().find(|event| event["type"] == "prompt_queued").unwrap();
     let images = prompt["images"].as_array().unwrap();
     assert_eq!((images.len(), &images[0]["media_type"]), (1, &"image/png".into()), "{prompt}");

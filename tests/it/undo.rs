@@ -187,7 +187,7 @@ fn a_redo_brings_back_what_no_turn_committed() {
     -- stderr
     error: session `[ID1]` has no undo to take back
 
-    hint: `coppice undo [ID1] --to N` goes to the files of any turn; `coppice show [ID1]` lists them
+    hint: `coppice undo [ID1] --to N` goes to the files of any turn; `coppice show [ID1]` lists them; a merge that was undone comes again with `coppice merge [ID1]`
     ");
 }
 

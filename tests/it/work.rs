@@ -104,6 +104,26 @@ fn a_command_writes_in_the_tree_and_nowhere_else() {
 }
 
 #[test]
+fn a_picture_is_shown_up_to_twenty_mebibytes_and_nothing_is_written_through_a_link() {
+    let env = enforced();
+    let limit = 20 * 1024 * 1024;
+    let calls = ["whole.gif", "larger.gif"].map(|name| call("read_file", &json!({ "path": name })));
+    let write = call("write_file", &json!({ "path": "link", "content": "changed" }));
+    let make = bash(&format!(
+        "printf GIF89a | tee whole.gif > larger.gif; truncate -s {limit} whole.gif; truncate -s {} larger.gif; echo kept > small; ln -s small link",
+        limit + 1
+    ));
+    let id = create(&env, "unattended", &steps(&[make, calls[0].clone(), calls[1].clone(), write]));
+    env.wait_for(&id, "ready");
+    let answer = env.last_answer(&id);
+    assert!(answer.contains(&format!("[image: whole.gif, image/gif, {limit} bytes]")), "{answer}");
+    let refusal = format!("`larger.gif` has {} bytes: pictures are shown up to {limit}", limit + 1);
+    assert!(answer.contains(&refusal), "{answer}");
+    assert!(answer.contains("`link` goes through a link: name the file itself, `small`"), "{answer}");
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("small")).unwrap(), "kept\n");
+}
+
+#[test]
 fn a_command_knows_no_keys() {
     let mut env = enforced();
     env.set("OPENAI_API_KEY", "sk-secret");

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::agent::{Agent, for_each_agent};
 use crate::model::call::Call;
-use crate::model::script::{Step, USAGE, answer, ask};
+use crate::model::script::{Step, USAGE, answer, ask, say_before, serve};
 use crate::stage::Stage;
 use crate::user;
 
@@ -16,6 +16,7 @@ for_each_agent!(
     a_second_turn_brings_only_its_prompt,
     prose_before_the_response_is_dropped,
     a_question_ends_a_turn_and_its_answer_begins_the_next,
+    a_plan_is_what_the_planner_hands_over,
     images_reach_the_model_in_order,
     a_reasoning_level_reaches_the_model,
     a_long_prompt_reaches_the_model,
@@ -106,6 +107,28 @@ fn a_question_ends_a_turn_and_its_answer_begins_the_next(agent: Agent) {
     assert_eq!(calls.len(), 2);
     let last = calls[1].texts().pop().unwrap();
     assert!(last.contains("Which colour?") && last.contains("green"), "{last}");
+}
+
+/// A planner that answers a question shows no plan; one that hands a plan over waits for a person.
+fn a_plan_is_what_the_planner_hands_over(agent: Agent) {
+    let stage = Stage::new();
+    let model = stage.model(agent);
+    let options = &["--agent", "planner"];
+    model.plays([answer("in src/auth.rs")]);
+    let id = stage.begin_with(agent, options, "where is the login?");
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "in src/auth.rs");
+    let ends = json!({ "question": "Done?", "options": ["Save plan", "Stop"], "purpose": "planner_save_plan" });
+    let plan = "# Move the login\n\n1. Move it.";
+    model.plays([say_before(plan, serve("question", ends)), answer("handed over")]);
+    let id = stage.begin_with(agent, options, "plan to move the login");
+    stage.rests(&id, "asking");
+    let shown = stage.coppice(&["show", &id]).stdout();
+    assert!(shown.contains("Save plan"), "{shown}");
+    let answered = stage.coppice(&["answer", &id, "Save plan"]).exits(0).stderr;
+    let saved = answered.split('`').nth(1).unwrap_or_default();
+    assert_eq!(fs::read_to_string(saved).ok(), Some(format!("{plan}\n")), "{answered}");
+    stage.rests(&id, "ready");
 }
 
 fn images_reach_the_model_in_order(agent: Agent) {

@@ -45,7 +45,11 @@ impl Engine {
         };
         let role = role::would_be(&found, &agents, &config, chosen.spec, wanted);
         let mut surface = told(&role, &config, chosen.spec);
-        surface.served.extend(external(found.definition, &config));
+        let external = external(found.definition, &config);
+        match role.profile {
+            Profile::Native | Profile::Enforced => surface.served.extend(external),
+            Profile::ReadOnly => surface.missing.extend(external.into_iter().map(uncertain)),
+        }
         Ok(surface)
     }
 }
@@ -101,6 +105,16 @@ fn external(definition: &Definition, config: &Config) -> Vec<ToolRow> {
         effect: "destroys".to_owned(),
     };
     offered.into_iter().filter(|(name, _)| surface.contains(name)).map(row).collect()
+}
+
+/// A tool of a server, for an agent that gets those that only read: which these are, the server says when it runs.
+fn uncertain(row: ToolRow) -> MissingTool {
+    MissingTool {
+        name: row.name,
+        family: row.family,
+        reason: Missing::ReadOnly.as_str().to_owned(),
+        why: "served if its server says that it only reads".to_owned(),
+    }
 }
 
 /// What the agent keeps of its own tools, and why it does not keep the others. Where the backend cannot be held, it keeps

@@ -309,6 +309,16 @@ fn names(path: &str) -> Vec<Finding> {
 fn tests(path: &str, plain: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for (line, text) in numbered(plain) {
+        let name = text.trim_start().strip_prefix("fn ").and_then(|name| name.split('_').next());
+        let number = |head: &str| head.strip_prefix(char::is_lowercase).and_then(|number| number.parse::<u32>().ok());
+        if let Some(head) = name.filter(|head| number(head).is_some()) {
+            found.push(finding(
+                path,
+                line,
+                "test",
+                format!("`{head}_…`: a test is named by its promise, not by a number"),
+            ));
+        }
         for attribute in ["#[ignore", "#[should_panic"] {
             if text.trim_start().starts_with(attribute) {
                 found.push(finding(

@@ -37,7 +37,7 @@ pub(super) fn parts(step: &Step, request: &Request) -> Vec<Part> {
         Step::Read { path } => tool("Read", json!({"file_path": path})),
         Step::Native { name, input } => tool(name, input.clone()),
         Step::Serve(calls) => Dialect::Anthropic.serve(calls),
-        Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
+        Step::Before { .. } | Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn parts(step: &Step, request: &Request) -> Vec<Part> {
         }
         Step::Native { name, input } => tool(name, input.clone()),
         Step::Write { .. } | Step::Read { .. } | Step::Serve(_) => unreachable!("no case of these agents needs it"),
-        Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
+        Step::Before { .. } | Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
     }
 }
 

@@ -79,6 +79,9 @@ impl Dialect {
 
     /// The parts of a reply; errors and held replies have none.
     pub(super) fn parts(self, step: &Step, request: &Request) -> Vec<Part> {
+        if let Step::Before { prose, step } = step {
+            return std::iter::once(Part::Text(prose.clone())).chain(self.parts(step, request)).collect();
+        }
         match self {
             Self::Anthropic => anthropic::parts(step, request),
             Self::OpenAi => openai::parts(step, request),

@@ -48,7 +48,7 @@ pub(super) fn parts(step: &Step) -> Vec<Part> {
         Step::Read { path } => tool("read_file", json!({"file_path": path})),
         Step::Native { name, input } => tool(name, input.clone()),
         Step::Serve(calls) => Dialect::Google.serve(calls),
-        Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
+        Step::Before { .. } | Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
     }
 }
 

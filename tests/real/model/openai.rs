@@ -36,7 +36,7 @@ pub(super) fn parts(step: &Step, request: &Request) -> Vec<Part> {
             vec![Part::Freeform { name: "exec", input: code }]
         }
         Step::Serve(calls) => Dialect::OpenAi.serve(calls),
-        Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
+        Step::Before { .. } | Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
     }
 }
 

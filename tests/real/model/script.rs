@@ -31,6 +31,8 @@ pub(crate) enum Step {
     Native { name: String, input: Value },
     /// Calls tools that Coppice serves, all of them in one message.
     Serve(Vec<(String, Value)>),
+    /// Words before the calls of another step, in one message.
+    Before { prose: String, step: Box<Step> },
     /// An error instead of a reply.
     Status(u16),
     /// Begins a message, then the connection breaks.
@@ -98,6 +100,11 @@ pub(crate) fn serve(tool: &str, arguments: Value) -> Step {
 /// Calls several tools that Coppice serves, in one message.
 pub(crate) fn serve_all<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Step {
     Step::Serve(calls.into_iter().map(|(tool, arguments)| (tool.to_owned(), arguments)).collect())
+}
+
+/// Says something in the message that makes the calls of a step.
+pub(crate) fn say_before(prose: &str, step: Step) -> Step {
+    Step::Before { prose: prose.to_owned(), step: Box::new(step) }
 }
 
 /// Plain text, which is no response.
