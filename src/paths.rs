@@ -4,16 +4,20 @@
 //! outside is gathered in `Surroundings`.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, Permissions};
-use std::io;
+use std::fs::{self, DirBuilder, Metadata, OpenOptions, Permissions};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 /// A unix socket's path is limited to 104 bytes on some systems, its closing NUL included.
 const SOCKET_LIMIT: usize = 100;
+
+/// No settings of a program are larger.
+const LARGEST_SETTINGS: u64 = 16 << 20;
 
 /// Every place that Coppice uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,6 +137,17 @@ pub fn make_private(dir: &Path) -> Result<(), PathsError> {
         fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(failed)?;
     }
     Ok(())
+}
+
+/// Reads settings of another program that the user wrote. What is no regular file is nobody's settings: a pipe would be
+/// waited for.
+pub fn read_user_file(path: &Path) -> Option<String> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let mut text = String::new();
+    file.metadata().ok().filter(Metadata::is_file)?;
+    file.take(LARGEST_SETTINGS).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// The socket stands in the run directory, or under a short name in the temp directory when that path is too long.

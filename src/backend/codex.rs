@@ -49,6 +49,7 @@ use crate::backend::spec::{
     StopLadder, Todos, ToolList, Transport,
 };
 use crate::backend::transport::spawn::{Needs, SpawnRequest};
+use crate::backend::user_file::read_text;
 use crate::backend::versions::find_versions;
 use crate::backend::{Launch, Limits, Purpose};
 use crate::config::agent_variables::parse_named_variables;
@@ -101,17 +102,17 @@ pub(crate) fn config_file(env: &[(String, String)]) -> Option<PathBuf> {
 /// Why the user's configuration cannot be read, with its place; reads a file.
 pub(crate) fn find_config_error(env: &[(String, String)]) -> Option<String> {
     let path = config_file(env)?;
-    match std::fs::read_to_string(&path) {
+    match read_text(&path) {
         Ok(text) => login::find_syntax_error(&text).map(|error| format!("{}:{error}", path.display())),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
         Err(error) => Some(format!("{}: {error}", path.display())),
     }
 }
 
-/// A file of Codex's home; one that is missing is empty.
+/// A file of Codex's home; one that is missing or no regular file is empty.
 fn read_in_home(env: &[(String, String)], name: &str) -> String {
     let path = environment::home(env).path().map(|home| home.join(name));
-    path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
+    path.and_then(|path| read_text(&path).ok()).unwrap_or_default()
 }
 
 /// The row of the registry.
@@ -213,6 +214,7 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
     {
         return Err(fault::no_directory("CODEX_HOME", path));
     }
+    let config = read_config(&home)?;
     if let (Purpose::Session, Some(path)) = (launch.purpose, home.path())
         && let Some(temporary) = environment::unfit(path, &env)
     {
@@ -225,14 +227,10 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
         written.map_err(io::Error::other).flatten().map_err(|error| fault::unwritable_home(path, &error))?;
     }
     let mut named: Vec<String> = launch.spec.env.iter().map(|(name, _)| name.clone()).collect();
-    let mut unset = Vec::new();
-    if let Some(path) = home.path() {
-        // A configuration that cannot be read names nothing; Codex itself says what is wrong with it.
-        let config = tokio::fs::read_to_string(path.join(CONFIG)).await.unwrap_or_default();
-        let by_config = parse_named_variables(&config);
-        unset.extend(by_config.iter().filter(|name| value(&env, name).is_none()).cloned());
-        named.extend(by_config);
-    }
+    // A configuration that cannot be parsed names nothing; Codex itself says what is wrong with it.
+    let by_config = parse_named_variables(&config);
+    let unset = by_config.iter().filter(|name| value(&env, name).is_none()).cloned().collect();
+    named.extend(by_config);
     let mut divided = environment::divide(env, &named, &launch.project_env);
     // What it says before a crash is shown to a person.
     divided.process.push(("NO_COLOR".to_owned(), "1".to_owned()));
@@ -263,6 +261,15 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
     };
     wishes.profile = profile(launch, &wishes, home.path().map(PathBuf::as_path), &key);
     Ok((wishes, key))
+}
+
+/// The user's configuration; one that is missing is empty. Codex would wait for a pipe for ever.
+fn read_config(home: &Home) -> Result<String, Failure> {
+    let Some(path) = home.path().map(|home| home.join(CONFIG)) else { return Ok(String::new()) };
+    match read_text(&path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(String::new()),
+        read => read.map_err(|error| fault::unreadable_config(&path, &error)),
+    }
 }
 
 /// Writes a file without a name: a disk that is full still takes an empty one.

@@ -15,7 +15,7 @@ use toml_edit::{DocumentMut, Item};
 
 use crate::backend::login::with_own;
 use crate::backend::spec::{Spec, Transport};
-use crate::backend::user_file::{read_beginning, read_json};
+use crate::backend::user_file::{read_beginning, read_json, read_text};
 use crate::backend::{claude, codex, gemini};
 
 /// What was found for one program.
@@ -132,7 +132,7 @@ impl UserSetup {
     fn add_codex(&mut self, env: &[(String, String)]) {
         let Some(file) = codex::config_file(env) else { return };
         self.broken.extend(codex::find_config_error(env));
-        let text = fs::read_to_string(&file).unwrap_or_default();
+        let text = read_text(&file).unwrap_or_default();
         let document = text.parse::<DocumentMut>().unwrap_or_default();
         let config = to_json(document.as_item());
         self.add_servers(&file, &config["mcp_servers"], ReferenceSyntax::None);

@@ -29,7 +29,7 @@ use crate::config::agent_variables::find_named_variables;
 use crate::config::{self, LayerKind, Origin, Trust};
 use crate::engine::{Engine, Options, StartError};
 use crate::listener::{AcceptedConnection, GuardedListener, Overflow};
-use crate::paths::{self, Paths, PathsError};
+use crate::paths::{self, Paths, PathsError, read_user_file};
 use crate::sandbox::support::support;
 use crate::sandbox::{descriptors, supervisor};
 
@@ -153,7 +153,7 @@ fn run(presence: Presence) -> Result<(), DaemonError> {
 
 /// What a session sees of the daemon's own environment, if no client handed over another.
 pub(super) fn own_environment() -> Environment {
-    let named = find_named_variables(|name| std::env::var_os(name), |path| std::fs::read_to_string(path).ok());
+    let named = find_named_variables(|name| std::env::var_os(name), read_user_file);
     environment::capture(std::env::vars_os(), |name| named.iter().any(|known| known == name))
 }
 

@@ -200,6 +200,35 @@ fn doctor_tells_of_a_configuration_that_codex_refuses() {
     assert!(doctor.contains("good  backend codex  0.166.0, "), "{doctor}");
 }
 
+/// A link to what has no end, a pipe that nobody writes, a directory.
+#[test]
+fn settings_that_are_no_file_hang_nothing() {
+    let env = world();
+    configure(&env, "[backends.mine]\ncommand = [\"COPPICE\", \"demo-agent\"]\n");
+    install(&env, "codex", CODEX);
+    let config = env.path("home/.codex/config.toml");
+    let others = [".claude.json", ".claude/settings.json", ".gemini/.env", ".gemini/settings.json"];
+    for make in ["ln -s /dev/zero", "mkfifo", "mkdir"] {
+        for file in others.map(|name| env.path("home").join(name)).iter().chain([&config]) {
+            let script = format!("mkdir -p \"${{1%/*}}\" && rm -rf \"$1\" && {make} \"$1\"");
+            assert!(Command::new("sh").args(["-c", &script, "sh"]).arg(file).status().unwrap().success());
+        }
+        let mine = env.create_with(&["--model", "mine"], "hello");
+        env.wait_for(&mine, "ready");
+        let id = env.create_with(&["--model", "codex"], "hello");
+        env.wait_for(&id, "failed");
+        let error = env.session(&id)["last_error"].clone();
+        let told = format!("{}: {} | {}", error["kind"], error["message"], error["hint"]).replace('"', "");
+        let file = config.display();
+        let expected =
+            format!("setup: {file}: it is not a regular file | correct `{file}`, then run `coppice resume {id}`");
+        assert_eq!(told, expected, "{make}");
+        let doctor = env.coppice(&["doctor"]).exits(1).stdout;
+        assert!(doctor.contains(&format!("bad   backend codex  {file}: it is not a regular file")), "{doctor}");
+        env.coppice(&["mcp", "import"]).succeeds();
+    }
+}
+
 #[test]
 fn a_home_that_codex_cannot_write_is_named_before_it_starts() {
     let mut env = world();

@@ -3,13 +3,14 @@
 //! A login in the user's credential store is read and renewed there by the agent itself. A login that is a key in the
 //! user's main file cannot be, so that one entry is handed over; nothing else of the user's directory is read.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use serde_json::{Map, Value, json};
 
 use crate::backend::agent_dir::{AgentDir, PRIVATE};
 use crate::backend::claude::argv::value;
+use crate::backend::user_file::read_text;
 
 /// The main file of a directory of the agent.
 const MAIN: &str = ".claude.json";
@@ -33,8 +34,7 @@ pub(crate) fn furnish(home: &AgentDir, env: &[(String, String)]) -> io::Result<(
     home.make()?;
     let read = home.read(MAIN);
     let own = read.as_ref().map(|bytes| parse(bytes.as_deref())).unwrap_or_default();
-    let user = user_main(env).and_then(|path| fs::read(path).ok());
-    let furnished = with_login(&own, &parse(user.as_deref()));
+    let furnished = with_login(&own, &read_user_main(env));
     // What is there and is no file of the agent's own making does not stay.
     if read.is_ok() && own == furnished {
         return Ok(());
@@ -63,9 +63,14 @@ pub(crate) fn welcome(home: &AgentDir, env: &[(String, String)], tree: &Path) ->
 
 /// Whose login the user's main file holds.
 pub(crate) fn describe_account(env: &[(String, String)]) -> String {
-    let user = Value::Object(parse(user_main(env).and_then(|path| fs::read(path).ok()).as_deref()));
+    let user = Value::Object(read_user_main(env));
     let account: Vec<&Value> = ACCOUNT.iter().map(|member| &user["oauthAccount"][*member]).collect();
     json!([user["primaryApiKey"], account]).to_string()
+}
+
+fn read_user_main(env: &[(String, String)]) -> Map<String, Value> {
+    let text = user_main(env).and_then(|path| read_text(&path).ok());
+    parse(text.as_deref().map(str::as_bytes))
 }
 
 /// Where the agent's main file is when the user starts it.
@@ -93,6 +98,7 @@ fn parse(text: Option<&[u8]>) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};

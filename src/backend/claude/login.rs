@@ -20,6 +20,7 @@ use tracing::{debug, warn};
 use crate::backend::Launch;
 use crate::backend::agent_dir::{AgentDir, PRIVATE};
 use crate::backend::claude::argv::value;
+use crate::backend::user_file::read_text;
 
 /// The file of a login, in a directory of the agent.
 const FILE: &str = ".credentials.json";
@@ -254,7 +255,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn read(path: &Path) -> io::Result<Value> {
-    Ok(serde_json::from_slice(&fs::read(path)?)?)
+    Ok(serde_json::from_str(&read_text(path)?)?)
 }
 
 /// Writes a file of the user's, whole or not at all; only its owner may read it.

@@ -166,6 +166,11 @@ pub(super) fn refused_config(refusal: &Refusal, config_file: Option<&Path>) -> F
     }
 }
 
+/// The configuration is a pipe, a directory or closed to its owner.
+pub(super) fn unreadable_config(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(FailureKind::Setup, format!("{}: {error}", path.display())).with_hint(correct(Some(path)))
+}
+
 /// What a person does about a configuration that Codex refuses.
 fn correct(config_file: Option<&Path>) -> String {
     let what =

@@ -12,6 +12,7 @@ use crate::backend::codex::{self, environment, fault};
 use crate::backend::failure::Failure;
 use crate::backend::interactive::Interactive;
 use crate::backend::transport::spawn::{Needs, SpawnRequest};
+use crate::backend::user_file::read_text;
 
 /// What a program on a terminal is told about it and about its reader.
 const TERMINAL: &[&str] = &["TERM", "COLORTERM", "LANG", "LANGUAGE", "TZ"];
@@ -21,7 +22,7 @@ pub(crate) async fn prepare(launch: Launch) -> Result<Interactive, Failure> {
     let (wishes, key) = codex::prepare(&launch).await?;
     let env = launch.environment();
     let home = environment::home(&env).path().cloned().ok_or_else(fault::no_home)?;
-    let config = tokio::fs::read_to_string(home.join("config.toml")).await.unwrap_or_default();
+    let config = read_text(&home.join("config.toml")).unwrap_or_default();
     let layer = Layer::lay(&home, launch.resume.as_deref().unwrap_or_default()).await;
     let layer = layer.map_err(|error| fault::no_layer(&home, &error))?;
     let mut argv = codex::program(&launch.argv);

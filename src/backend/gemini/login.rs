@@ -2,11 +2,10 @@
 //!
 //! The CLI writes its choice into the user's settings when a client logs in, so no client of ours ever does.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::backend::remedy::{LoginRemedy, value};
-use crate::backend::user_file::{read_beginning, read_json};
+use crate::backend::user_file::{read_beginning, read_json, read_text};
 
 /// The variables that decide a login; a repository's `.env` must not set any of them.
 const VARIABLES: &[&str] = &[
@@ -64,7 +63,7 @@ enum Google {
 
 /// Finds the login of the user whose CLI keeps its files in `dir`, in the environment `env`.
 pub(super) fn find(dir: &Path, env: &[(String, String)]) -> Login {
-    let stored = fs::read_to_string(dir.join(".env")).map(|text| parse_env(&text)).unwrap_or_default();
+    let stored = read_text(&dir.join(".env")).map(|text| parse_env(&text)).unwrap_or_default();
     let is_set = |name: &str| env.iter().any(|(known, _)| known == name);
     let stored: Vec<_> = stored.into_iter().filter(|(name, _)| !is_set(name)).collect();
     let settings = read_json(&dir.join("settings.json")).unwrap_or_default();
@@ -147,6 +146,8 @@ fn parse_env(text: &str) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
