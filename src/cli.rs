@@ -14,7 +14,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use crate::api::error::Error;
-use crate::api::project::{Check, DoctorQuery};
+use crate::api::project::{Check, RunDoctor};
 use crate::api::store::{RebuildRequest, StoreBackup, StoreRebuild, StoreVerification};
 use crate::look::{age, line, status};
 use context::Context;
@@ -221,7 +221,7 @@ impl FormatArg {
 pub struct LocalEntries {
     /// `coppice daemon run`.
     pub daemon: fn() -> ExitCode,
-    pub diagnose: fn(DoctorQuery) -> Result<Vec<Check>, Error>,
+    pub diagnose: fn(RunDoctor) -> Result<Vec<Check>, Error>,
     pub verify: fn() -> Result<StoreVerification, Error>,
     pub back_up: fn(Option<PathBuf>) -> Result<StoreBackup, Error>,
     pub rebuild: fn(RebuildRequest) -> Result<StoreRebuild, Error>,

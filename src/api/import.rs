@@ -1,15 +1,20 @@
 //! What a person configured for the agent programs and Coppice can take over: MCP servers, and rules that allow something.
 
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
-/// `GET /v1/import/servers`
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+use super::request::Environment;
+
+/// `POST /v1/import/servers/list`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListServers {
     /// With what the programs keep for the repository of this directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// Says where the programs have their settings; none: the daemon's own.
+    #[serde(default)]
+    pub environment: Environment,
 }
 
 /// `POST /v1/import/servers`: writes servers to the user's own configuration.
@@ -18,6 +23,9 @@ pub struct ListServers {
 pub struct ImportServers {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// Says where the programs have their settings; none: the daemon's own.
+    #[serde(default)]
+    pub environment: Environment,
     /// Names as the programs have them; none for all that are `ready`.
     #[serde(default)]
     pub names: Vec<String>,
@@ -73,10 +81,22 @@ pub enum ImportState {
     Unusable,
 }
 
+/// `POST /v1/import/rules/list`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListRules {
+    /// Says where the program has its settings; none: the daemon's own.
+    #[serde(default)]
+    pub environment: Environment,
+}
+
 /// `POST /v1/import/rules`: adds rules to what the user's own file allows in all repositories.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportRules {
+    /// Says where the program has its settings; none: the daemon's own.
+    #[serde(default)]
+    pub environment: Environment,
     /// As the program spells them; none for all that are `ready`.
     #[serde(default)]
     pub rules: Vec<String>,

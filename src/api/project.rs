@@ -270,16 +270,16 @@ pub struct Model {
     pub reasoning: Vec<String>,
 }
 
-/// `GET /v1/doctor`
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+/// `POST /v1/doctor`: with an environment of the caller's, which may hold logins.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct DoctorQuery {
+pub struct RunDoctor {
     /// With the settings of the repository that holds this directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Where programs are looked for, instead of the daemon's own `PATH`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
+    /// What the agents may see of the environment of whoever asks; none: the daemon's own.
+    #[serde(default)]
+    pub environment: Environment,
 }
 
 /// One thing that must work, and whether it does.

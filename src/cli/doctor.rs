@@ -3,8 +3,9 @@
 use super::context::PATIENCE;
 use super::line::{Line, Tone, one_line, visible};
 use super::{Context, Exit, Failure, Format, LocalEntries};
-use crate::api::project::{BackendQuery, Check, CheckState, DoctorQuery};
+use crate::api::project::{Check, CheckState, RunDoctor};
 use crate::client::ClientError;
+use crate::client::environment::capture_environment;
 use crate::client::start::Daemon;
 
 /// Checks git, the backends, the storage and the sandbox, and says what to do about what is missing.
@@ -19,17 +20,16 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, context: &mut Context, local: LocalEntries) -> Result<Exit, Failure> {
-    let BackendQuery { cwd, path, .. } = context.backends()?;
-    let query = DoctorQuery { cwd, path };
+    let request = RunDoctor { cwd: Some(context.cwd()?), environment: capture_environment(&[]) };
     let connected = context.connect(&Daemon::of_this_process()?, PATIENCE).await;
     // Some agents take seconds to tell their version.
     context.output.passing(&[Line::new().dim("looking at the installed agents…")])?;
     let checks = match connected {
-        Ok(client) => client.doctor(&query).await?.items,
+        Ok(client) => client.doctor(&request).await?.items,
         // A daemon that cannot start is what a doctor is for.
         Err(ClientError::NotStarted { log, hint }) => {
             let (diagnose, daemon) = (local.diagnose, not_started(log, hint));
-            let diagnosed = tokio::task::spawn_blocking(move || diagnose(query)).await;
+            let diagnosed = tokio::task::spawn_blocking(move || diagnose(request)).await;
             let mut checks = diagnosed.map_err(|error| Failure::because("the checks ended early", &error))??;
             checks.push(daemon);
             checks

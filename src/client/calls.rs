@@ -14,11 +14,11 @@ use crate::api::backend::{BackendCheck, BackendEntry, CheckBackend};
 use crate::api::daemon::{DaemonStatus, StopDaemon};
 use crate::api::event::{Engine, RawEvent};
 use crate::api::handoff::Handoff;
-use crate::api::import::{ImportRules, ImportServers, ListServers, RuleImport, ServerImport};
+use crate::api::import::{ImportRules, ImportServers, ListRules, ListServers, RuleImport, ServerImport};
 use crate::api::permission::{Explanation, ListPlans, SavedPlan};
 use crate::api::project::{
-    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, ListModels,
-    MovedProject, Place, Project, Relink, Relinked, SetConfig, Trust,
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, Files, FilesQuery, GrantTrust, ListModels, MovedProject,
+    Place, Project, Relink, Relinked, RunDoctor, SetConfig, Trust,
 };
 use crate::api::publish::{CreatePull, Pull, PullQuery, Push, Pushed, UpdatePull};
 use crate::api::request::{
@@ -262,7 +262,7 @@ impl Connection {
 
     /// The MCP servers of the agent programs that can be imported.
     pub async fn importable_servers(&self, list: &ListServers) -> Result<ServerImport, ClientError> {
-        self.get("/v1/import/servers", list).await
+        self.send(Method::POST, "/v1/import/servers/list", list).await
     }
 
     pub async fn import_servers(&self, import: &ImportServers) -> Result<ServerImport, ClientError> {
@@ -270,8 +270,8 @@ impl Connection {
     }
 
     /// The rules of an agent program's settings that can be imported.
-    pub async fn importable_rules(&self) -> Result<RuleImport, ClientError> {
-        self.get("/v1/import/rules", &NONE).await
+    pub async fn importable_rules(&self, list: &ListRules) -> Result<RuleImport, ClientError> {
+        self.send(Method::POST, "/v1/import/rules/list", list).await
     }
 
     pub async fn import_rules(&self, import: &ImportRules) -> Result<RuleImport, ClientError> {
@@ -319,8 +319,8 @@ impl Connection {
         self.send(Method::POST, "/v1/agents/seed", &SeedAgents {}).await
     }
 
-    pub async fn doctor(&self, query: &DoctorQuery) -> Result<Page<Check>, ClientError> {
-        self.get("/v1/doctor", query).await
+    pub async fn doctor(&self, request: &RunDoctor) -> Result<Page<Check>, ClientError> {
+        self.send(Method::POST, "/v1/doctor", request).await
     }
 }
 

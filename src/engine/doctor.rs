@@ -9,7 +9,8 @@ use jiff::Timestamp;
 
 use crate::api::daemon::{CRASH_FILE, CrashKind, CrashReport};
 use crate::api::error::Error;
-use crate::api::project::{Check, CheckState, ConfigQuery, DoctorQuery};
+use crate::api::project::{Check, CheckState, ConfigQuery, RunDoctor};
+use crate::api::request::Environment;
 use crate::backend;
 use crate::backend::discovery::{Found, Verdict};
 use crate::backend::failure::{Failure, FailureKind};
@@ -44,17 +45,18 @@ enum Need {
 }
 
 impl Engine {
-    /// One check for each thing that must work.
-    pub async fn doctor(&self, query: DoctorQuery) -> Result<Vec<Check>, Error> {
-        let DoctorQuery { cwd, path } = query;
+    /// One check for each thing that must work, as it is for whoever asks.
+    pub async fn doctor(&self, request: RunDoctor) -> Result<Vec<Check>, Error> {
+        let RunDoctor { cwd, environment } = request;
+        let environment = self.accept_environment(environment);
         let mut checks = vec![self.check_git().await, self.check_data(), self.check_database().await];
         match self.config_at(ConfigQuery { cwd: cwd.clone() }).await {
             Ok(config) => {
                 checks.push(good("configuration", self.shared.settings.user_file.display().to_string()));
-                checks.extend(self.check_backends(&config, path).await);
-                let files = confine::find_registry_files(&self.shared.own_environment);
+                checks.extend(self.check_backends(&config, &environment).await);
+                let files = confine::find_registry_files(&environment);
                 checks.extend(describe_registries(&files, config.env.registry_tokens));
-                match self.check_setups(cwd).await {
+                match self.check_setups(cwd, &environment).await {
                     Ok(setups) => checks.extend(setups),
                     Err(fault) => checks.push(bad("set-up", fault)),
                 }
@@ -101,9 +103,9 @@ impl Engine {
         Some(describe_crash(&report, &path))
     }
 
-    async fn check_backends(&self, config: &Config, path: Option<String>) -> Vec<Check> {
+    async fn check_backends(&self, config: &Config, environment: &Environment) -> Vec<Check> {
         let registry = self.shared.settings.registry(config);
-        let env = self.surrounding_environment(path);
+        let env: Vec<_> = environment.clone().into_iter().collect();
         let looks = registry.offered().map(|spec| {
             let env = &env;
             async move { (spec, self.shared.catalog.look(&self.shared, spec, env).await) }

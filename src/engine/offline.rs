@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::api::error::Error;
-use crate::api::project::{Check, DoctorQuery};
+use crate::api::project::{Check, RunDoctor};
 use crate::api::store::{RebuildRequest, StoreBackup, StoreRebuild, StoreVerification, WhenHealthy};
 use crate::store::{self, Damage, Depth, PreparedBackup, Store, StoreError};
 
@@ -20,11 +20,11 @@ use super::{DATABASE, Engine, Options, assemble, clock, verify, worktrees};
 const DRAFT_PREFIX: &str = ".rebuild-";
 
 /// The checks of `doctor`, with a store that holds nothing: the real one may be what is wrong.
-pub async fn diagnose_offline(options: Options, query: DoctorQuery) -> Result<Vec<Check>, Error> {
+pub async fn diagnose_offline(options: Options, request: RunDoctor) -> Result<Vec<Check>, Error> {
     let scratch = scratch_directory()?;
     let store = Store::open(&scratch.path().join(DATABASE)).map_err(Fault::from)?;
     let engine = Engine { shared: assemble(options, store.clone()) };
-    let checks = engine.doctor(query).await;
+    let checks = engine.doctor(request).await;
     store.close().await;
     checks
 }

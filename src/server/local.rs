@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::api::error::{Error, ErrorKind};
-use crate::api::project::{Check, DoctorQuery};
+use crate::api::project::{Check, RunDoctor};
 use crate::api::store::{RebuildRequest, StoreBackup, StoreRebuild, StoreVerification};
 use crate::engine::{self, Options};
 use crate::paths::{self, Paths, PathsError};
@@ -15,9 +15,9 @@ use super::daemon::{now_ms, own_environment, passable_environment};
 use super::lock::{self, Holder, LockError};
 
 /// The checks of `coppice doctor`.
-pub fn diagnose(query: DoctorQuery) -> Result<Vec<Check>, Error> {
+pub fn diagnose(request: RunDoctor) -> Result<Vec<Check>, Error> {
     let options = options(&find_paths()?)?;
-    block_on(engine::diagnose_offline(options, query))
+    block_on(engine::diagnose_offline(options, request))
 }
 
 /// Compares the store with the repositories and the worktrees.

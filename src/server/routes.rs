@@ -84,8 +84,8 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         family::workflow,
         import::import_rules,
         import::import_servers,
-        import::rules,
-        import::servers,
+        import::list_rules,
+        import::list_servers,
         permission::explain,
         permission::plans,
         project::backends,
@@ -205,13 +205,15 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/trust", get(project::trust).post(project::grant_trust))
         .route("/v1/config", get(project::config).put(project::set_config))
         // What the person configured for other programs.
-        .route("/v1/import/servers", get(import::servers).post(import::import_servers))
-        .route("/v1/import/rules", get(import::rules).post(import::import_rules))
+        .route("/v1/import/servers", post(import::import_servers))
+        .route("/v1/import/servers/list", post(import::list_servers))
+        .route("/v1/import/rules", post(import::import_rules))
+        .route("/v1/import/rules/list", post(import::list_rules))
         // They start the programs that the caller's PATH names.
         .route("/v1/backends", get(project::backends))
         .route("/v1/backends/check", post(project::check_backend))
         .route("/v1/models", get(project::models).post(project::list_models))
-        .route("/v1/doctor", get(project::doctor))
+        .route("/v1/doctor", post(project::doctor))
         .route_layer(middleware::from_fn(person::only));
     open.merge(personal)
         .fallback(error::no_such_path)

@@ -249,6 +249,33 @@ fn rules_that_cannot_be_imported_are_refused_and_nothing_is_written() {
     ");
 }
 
+/// The daemon may have been started by somebody else, with other places for settings.
+#[test]
+fn settings_are_those_of_whoever_asks() {
+    let mut env = equipped();
+    env.coppice(&["list"]).succeeds();
+    put(&env, "other/.claude.json", r#"{"mcpServers": {"elsewhere": {"command": "x"}}}"#);
+    put(&env, "other/settings.json", r#"{"hooks": {"Stop": [{}]}, "permissions": {"allow": ["Bash(make:*)"]}}"#);
+    put(&env, "other/npmrc", "registry=https://npm.example.org/\n");
+    let other = env.path("home/other").display().to_string();
+    env.set("CLAUDE_CONFIG_DIR", &other);
+    env.set("npm_config_userconfig", &format!("{other}/npmrc"));
+    let doctor = env.coppice(&["doctor"]).transcript();
+    for part in [
+        format!("MCP servers of `{other}/.claude.json` (elsewhere)"),
+        format!("`allow` rules of `{other}/settings.json` (1)"),
+        format!("hooks of `{other}/settings.json`"),
+        format!("sessions use {other}/npmrc"),
+    ] {
+        assert!(doctor.contains(&part.replace(env.path("").to_str().unwrap(), "[ROOT]/")), "{part}: {doctor}");
+    }
+    assert!(env.coppice(&["mcp", "import"]).stdout().contains("elsewhere"));
+    env.coppice(&["mcp", "import", "elsewhere"]).succeeds();
+    assert!(config(&env).contains("[mcp.servers.elsewhere]"), "{}", config(&env));
+    assert!(env.coppice(&["permissions", "import"]).stdout().contains("Bash(make:*)"));
+    env.coppice(&["permissions", "import", "--all"]).succeeds();
+}
+
 #[test]
 fn doctor_names_what_is_left_out_until_it_is_imported() {
     let env = equipped();

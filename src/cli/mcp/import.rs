@@ -4,6 +4,7 @@ use crate::api::import::{ImportServers, ImportState, ImportableServer, ListServe
 use crate::cli::importable::{ImportRow, describe_command, describe_rows, describe_state};
 use crate::cli::line::{Line, Tone, one_line};
 use crate::cli::{Context, Exit, Failure, Format, FormatArg};
+use crate::client::environment::capture_environment;
 
 /// Lists the MCP servers of your own agent programs, or writes some of them to your configuration.
 ///
@@ -35,15 +36,15 @@ pub(super) struct ImportArgs {
 
 pub(super) async fn run(args: ImportArgs, context: &mut Context) -> Result<Exit, Failure> {
     let ImportArgs { names, all, from, import_as, format } = args;
-    let cwd = Some(context.cwd()?);
+    let (cwd, environment) = (Some(context.cwd()?), capture_environment(&[]));
     let client = context.client().await?;
     let is_list = names.is_empty() && !all;
     let found = if is_list {
-        let mut found = client.importable_servers(&ListServers { cwd }).await?;
+        let mut found = client.importable_servers(&ListServers { cwd, environment }).await?;
         found.servers.retain(|server| from.as_ref().is_none_or(|from| server.backend == *from));
         found
     } else {
-        client.import_servers(&ImportServers { cwd, names, backend: from, import_as }).await?
+        client.import_servers(&ImportServers { cwd, environment, names, backend: from, import_as }).await?
     };
     match format.choice() {
         Format::Json => context.output.json(&found)?,

@@ -1,9 +1,10 @@
 //! `coppice permissions import`: takes over what Claude Code may do without a question.
 
-use crate::api::import::{ImportRules, ImportState, ImportableRule, RuleImport};
+use crate::api::import::{ImportRules, ImportState, ImportableRule, ListRules, RuleImport};
 use crate::cli::importable::{ImportRow, describe_command, describe_rows, describe_state};
 use crate::cli::line::{Line, Tone, one_line};
 use crate::cli::{Context, Exit, Failure, Format, FormatArg};
+use crate::client::environment::capture_environment;
 
 /// Lists the `allow` rules of your own Claude Code settings, or adds some of them to your rules for all repositories.
 ///
@@ -28,10 +29,10 @@ pub(in crate::cli) struct ImportArgs {
 pub(super) async fn run(args: ImportArgs, context: &mut Context) -> Result<Exit, Failure> {
     let ImportArgs { rules, all, format } = args;
     let client = context.client().await?;
-    let is_list = rules.is_empty() && !all;
+    let (is_list, environment) = (rules.is_empty() && !all, capture_environment(&[]));
     let found = match is_list {
-        true => client.importable_rules().await?,
-        false => client.import_rules(&ImportRules { rules }).await?,
+        true => client.importable_rules(&ListRules { environment }).await?,
+        false => client.import_rules(&ImportRules { environment, rules }).await?,
     };
     match format.choice() {
         Format::Json => context.output.json(&found)?,

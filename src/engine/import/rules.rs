@@ -1,7 +1,8 @@
 //! What the user's settings of Claude Code allow, as rules of their own file for all repositories.
 
 use crate::api::error::{Error, ErrorKind};
-use crate::api::import::{ImportRules, ImportState, ImportableRule, RuleImport};
+use crate::api::import::{ImportRules, ImportState, ImportableRule, ListRules, RuleImport};
+use crate::api::request::Environment;
 use crate::permission::claude_rules::{AllowRule, read_allow_rules};
 use crate::permission::describe_breadth;
 use crate::permission::rule::{Rule, RuleError};
@@ -12,21 +13,22 @@ use super::super::rules::{allow_everywhere, claude_settings, read_text, read_use
 
 impl Engine {
     /// The rules that could be taken over.
-    pub async fn importable_rules(&self) -> Result<RuleImport, Error> {
-        let (found, import) = self.find_rules()?;
+    pub async fn importable_rules(&self, request: ListRules) -> Result<RuleImport, Error> {
+        let (found, import) = self.find_rules(&self.accept_environment(request.environment))?;
         let known = self.own_rules()?;
         Ok(RuleImport { rules: found.iter().map(|rule| show(rule, judge_rule(rule, &known))).collect(), ..import })
     }
 
     /// Adds rules to the user's own file, all of them or none.
     pub async fn import_rules(&self, request: ImportRules) -> Result<RuleImport, Error> {
-        let (mut found, import) = self.find_rules()?;
-        let is_named = |rule: &AllowRule| request.rules.contains(&rule.text);
-        if let Some(text) = request.rules.iter().find(|text| found.iter().all(|rule| rule.text != **text)) {
+        let ImportRules { environment, rules: named } = request;
+        let (mut found, import) = self.find_rules(&self.accept_environment(environment))?;
+        let is_named = |rule: &AllowRule| named.contains(&rule.text);
+        if let Some(text) = named.iter().find(|text| found.iter().all(|rule| rule.text != **text)) {
             let message = format!("`{}` has no `allow` rule `{text}`", import.source);
             return Err(Error::new(ErrorKind::NotFound, message).with_hint("`coppice permissions import` lists them"));
         }
-        found.retain(|rule| request.rules.is_empty() || is_named(rule));
+        found.retain(|rule| named.is_empty() || is_named(rule));
         let known = self.own_rules()?;
         let (mut rules, mut added) = (Vec::new(), Vec::new());
         for rule in &found {
@@ -53,14 +55,14 @@ impl Engine {
     }
 
     /// How many rules could be added to the user's own file.
-    pub(super) fn count_unused_rules(&self) -> Result<usize, Fault> {
-        let ((found, _), known) = (self.find_rules()?, self.own_rules()?);
+    pub(super) fn count_unused_rules(&self, environment: &Environment) -> Result<usize, Fault> {
+        let ((found, _), known) = (self.find_rules(environment)?, self.own_rules()?);
         let can_be = |rule: &&AllowRule| matches!(judge_rule(rule, &known).0, ImportState::Ready | ImportState::ByName);
         Ok(found.iter().filter(can_be).count())
     }
 
-    fn find_rules(&self) -> Result<(Vec<AllowRule>, RuleImport), Fault> {
-        let path = claude_settings(&self.shared.own_environment);
+    fn find_rules(&self, environment: &Environment) -> Result<(Vec<AllowRule>, RuleImport), Fault> {
+        let path = claude_settings(environment);
         let target = user_file(&self.shared).display().to_string();
         let mut import = RuleImport { source: path.display().to_string(), target, rules: Vec::new(), broken: None };
         let found = match read_text(&path) {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::api::error::{Error, ErrorKind};
 use crate::api::import::{ImportServers, ImportState, ImportableServer, ListServers, ServerImport};
+use crate::api::request::Environment;
 use crate::backend::spec::Spec;
 use crate::backend::user_setup::{FoundServer, ServerConnection, ServerSwitch, UserSetup, read_user_setup};
 use crate::config::{LayerKind, Origin, Value, key, set_key};
@@ -47,8 +48,9 @@ pub(super) struct Judgement {
 
 impl Engine {
     /// The servers that the user configured for the agent programs, and whether they can be taken over.
-    pub async fn importable_servers(&self, query: ListServers) -> Result<ServerImport, Error> {
-        let (candidates, broken) = self.find_servers(query.cwd).await?;
+    pub async fn importable_servers(&self, request: ListServers) -> Result<ServerImport, Error> {
+        let ListServers { cwd, environment } = request;
+        let (candidates, broken) = self.find_servers(cwd, environment).await?;
         let known = self.configured_servers()?;
         let shown = |candidate: &Candidate| candidate.show(judge_server(&candidate.server, None, &known));
         Ok(self.server_import(candidates.iter().map(shown).collect(), broken))
@@ -56,11 +58,11 @@ impl Engine {
 
     /// Writes servers to the user's own configuration, all of them or none.
     pub async fn import_servers(&self, request: ImportServers) -> Result<ServerImport, Error> {
-        let ImportServers { cwd, names, backend, import_as } = request;
+        let ImportServers { cwd, environment, names, backend, import_as } = request;
         if import_as.is_some() && names.len() != 1 {
             return Err(Error::new(ErrorKind::Invalid, "another name is for one server"));
         }
-        let (mut candidates, broken) = self.find_servers(cwd).await?;
+        let (mut candidates, broken) = self.find_servers(cwd, environment).await?;
         candidates.retain(|candidate| backend.as_ref().is_none_or(|backend| candidate.backend == *backend));
         let named = names.iter().map(|name| choose_server(&candidates, name)).collect::<Result<Vec<_>, _>>()?;
         let chosen = if names.is_empty() { candidates.iter().collect() } else { named };
@@ -90,20 +92,29 @@ impl Engine {
         Ok(self.server_import(servers, broken))
     }
 
-    async fn find_servers(&self, cwd: Option<String>) -> Result<(Vec<Candidate>, Vec<String>), Fault> {
+    async fn find_servers(
+        &self,
+        cwd: Option<String>,
+        environment: Environment,
+    ) -> Result<(Vec<Candidate>, Vec<String>), Fault> {
+        let environment = self.accept_environment(environment);
         let (mut candidates, mut broken) = (Vec::new(), Vec::new());
-        for (backend, setup) in self.read_setups(cwd).await? {
+        for (backend, setup) in self.read_setups(cwd, &environment).await? {
             broken.extend(setup.broken);
             candidates.extend(setup.servers.into_iter().map(|server| Candidate { backend: backend.clone(), server }));
         }
         Ok((candidates, broken))
     }
 
-    /// What the user configured for each backend. Coppice is no server of its own.
-    pub(super) async fn read_setups(&self, cwd: Option<String>) -> Result<Vec<(String, UserSetup)>, Fault> {
+    /// What the user of an environment configured for each backend. Coppice is no server of its own.
+    pub(super) async fn read_setups(
+        &self,
+        cwd: Option<String>,
+        environment: &Environment,
+    ) -> Result<Vec<(String, UserSetup)>, Fault> {
         let registry = self.shared.settings.registry(&self.shared.settings.user()?);
         let directories = self.project_directories(cwd).await;
-        let env = self.surrounding_environment(None);
+        let env: Vec<_> = environment.clone().into_iter().collect();
         let read = move |spec: &Spec| {
             let mut setup = read_user_setup(spec, &env, &directories);
             setup.servers.retain(|server| !is_own(server));

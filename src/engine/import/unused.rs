@@ -2,6 +2,7 @@
 
 use crate::api::import::ImportState;
 use crate::api::project::{Check, CheckState};
+use crate::api::request::Environment;
 use crate::backend::user_setup::{UnusedPart, UserSetup};
 
 use super::super::Engine;
@@ -10,11 +11,15 @@ use super::servers::{KnownServers, judge_server};
 
 impl Engine {
     /// One check for each program that has something; what was taken over is in use.
-    pub(in super::super) async fn check_setups(&self, cwd: Option<String>) -> Result<Vec<Check>, Fault> {
-        let (setups, known) = (self.read_setups(cwd).await?, self.configured_servers()?);
+    pub(in super::super) async fn check_setups(
+        &self,
+        cwd: Option<String>,
+        environment: &Environment,
+    ) -> Result<Vec<Check>, Fault> {
+        let (setups, known) = (self.read_setups(cwd, environment).await?, self.configured_servers()?);
         let mut checks = Vec::new();
         for (backend, setup) in setups {
-            let rules = if setup.rule_file.is_some() { self.count_unused_rules()? } else { 0 };
+            let rules = if setup.rule_file.is_some() { self.count_unused_rules(environment)? } else { 0 };
             checks.extend(describe_setup(&backend, &setup, rules, &known));
         }
         Ok(checks)

@@ -7,8 +7,8 @@ use crate::api::Page;
 use crate::api::backend::{BackendCheck, BackendEntry, CheckBackend};
 use crate::api::error::ErrorBody;
 use crate::api::project::{
-    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, ListModels,
-    MovedProject, Place, Project, Relink, Relinked, SetConfig, Trust,
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, Files, FilesQuery, GrantTrust, ListModels, MovedProject,
+    Place, Project, Relink, Relinked, RunDoctor, SetConfig, Trust,
 };
 use crate::server::error::{Asked, Body};
 
@@ -122,9 +122,9 @@ pub(super) async fn check_backend(State(app): State<App>, Body(check): Body<Chec
 
 /// Tries each thing that must work.
 #[utoipa::path(
-    get, path = "/v1/doctor", params(DoctorQuery),
+    post, path = "/v1/doctor", request_body = RunDoctor,
     responses((status = 200, body = Page<Check>), (status = "default", body = ErrorBody))
 )]
-pub(super) async fn doctor(State(app): State<App>, Asked(query): Asked<DoctorQuery>) -> Reply<Page<Check>> {
-    reply(app.engine.doctor(query).await.map(Page::whole))
+pub(super) async fn doctor(State(app): State<App>, Body(request): Body<RunDoctor>) -> Reply<Page<Check>> {
+    reply(app.engine.doctor(request).await.map(Page::whole))
 }

@@ -7,7 +7,7 @@ use crate::api::error::{Error, ErrorKind};
 use crate::api::event::{Event, RawEvent};
 use crate::api::import::{ImportState, ListServers};
 use crate::api::project::{
-    ConfigQuery, ConfigScope, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, ListModels, Place, Project,
+    ConfigQuery, ConfigScope, ConfigValue, Files, FilesQuery, GrantTrust, ListModels, Place, Project, RunDoctor,
     SetConfig,
 };
 use crate::api::request::{
@@ -107,7 +107,9 @@ impl Desk {
             Request::Files { session } => self.files(to, session).await?,
             Request::Backends => Reply::Backends(to.list_models(&self.model_request()).await?.items),
             Request::ImportableServers => {
-                let found = to.importable_servers(&ListServers { cwd: Some(self.cwd.clone()) }).await?;
+                let found = to
+                    .importable_servers(&ListServers { cwd: Some(self.cwd.clone()), environment: self.environment() })
+                    .await?;
                 let ready = found.servers.iter().filter(|server| server.state == ImportState::Ready);
                 Reply::ImportableServers(ready.count())
             }
@@ -127,8 +129,8 @@ impl Desk {
                 Reply::Queue { session, prompts }
             }
             Request::Doctor => {
-                let query = DoctorQuery { cwd: Some(self.cwd.clone()), path: self.path.clone() };
-                Reply::Doctor(to.doctor(&query).await?.items)
+                let request = RunDoctor { cwd: Some(self.cwd.clone()), environment: self.environment() };
+                Reply::Doctor(to.doctor(&request).await?.items)
             }
             Request::Repository => repository(to.project(&self.place()).await?),
             Request::Edit { .. }
