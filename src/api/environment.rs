@@ -1,5 +1,6 @@
-//! Which variables of a client's environment the daemon gets: a list of names that a backend may see, what the user's
-//! configuration of an agent and `env.pass` name besides, and what the daemon needs for itself; never all of them.
+//! Which variables of a client's environment the daemon gets: a list of names that a backend may see, what presets list
+//! for one backend, what the user's configuration of an agent and `env.pass` name besides, and what the daemon needs for
+//! itself; never all of them.
 //!
 //! What an agent's own program sets for its children is not among them: when coppice is started from inside an agent,
 //! it would make the backend believe that it is that agent.
@@ -141,6 +142,11 @@ const ALLOWED: &[&str] = &[
     "PAGER",
 ];
 
+/// What presets of agents log in with and are set up by. The daemon gets it, and each goes only to the backends whose rows
+/// list it.
+const FOR_PRESETS: &[&str] =
+    &["AUGMENT_*", "BAILIAN_*", "COPILOT_*", "DASHSCOPE_*", "GH_TOKEN", "MISTRAL_*", "QWEN_*", "VIBE_*"];
+
 /// What goes along for the daemon itself. It takes these out before a backend's environment is made of the rest.
 pub const FOR_DAEMON: &[&str] = &["GITHUB_TOKEN"];
 
@@ -153,19 +159,26 @@ pub fn capture(
     variables
         .into_iter()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| is_listed(name) || is_named(name))
+        .filter(|(name, _)| is_listed(name) || is_for_preset(name) || is_named(name))
         .collect()
 }
 
 /// Whether every backend may see a variable; keys among these are sorted out for each.
 pub fn is_listed(name: &str) -> bool {
     // A provider that a user adds to an agent's own configuration has a key with a name of the user's choice.
-    name.ends_with("_API_KEY")
-        || FOR_DAEMON.contains(&name)
-        || ALLOWED.iter().any(|pattern| match pattern.strip_suffix('*') {
-            Some(start) => name.starts_with(start),
-            None => name == *pattern,
-        })
+    name.ends_with("_API_KEY") || FOR_DAEMON.contains(&name) || matches_any(ALLOWED, name)
+}
+
+/// Whether only the backends may see a variable whose rows list it.
+pub fn is_for_preset(name: &str) -> bool {
+    !is_listed(name) && matches_any(FOR_PRESETS, name)
+}
+
+fn matches_any(patterns: &[&str], name: &str) -> bool {
+    patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == *pattern,
+    })
 }
 
 #[cfg(test)]
@@ -217,6 +230,7 @@ mod tests {
             "COPPICE_HOME",
             "MY_SECRET",
             "GH_TOKEN",
+            "COPILOT_MODEL",
             "PATHEXT",
             "",
         ] {
@@ -235,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_name_of_the_users_choice_is_handed_over() {
-        let variables = || [("MY_SECRET".into(), "s".into()), ("GH_TOKEN".into(), "t".into())];
+        let variables = || [("MY_SECRET".into(), "s".into()), ("NPM_TOKEN".into(), "t".into())];
         let captured = capture(variables(), |name| name == "MY_SECRET");
         assert_eq!(captured, Environment::from([("MY_SECRET".to_owned(), "s".to_owned())]));
         assert_eq!(capture(variables(), |_| false), Environment::new());

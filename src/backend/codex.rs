@@ -82,6 +82,11 @@ pub(crate) fn named_variables(env: &[(String, String)]) -> Vec<String> {
     parse_named_variables(&read_in_home(env, CONFIG))
 }
 
+/// Whether an agent of another kind works with the user's configuration of Codex.
+pub(crate) fn shares_home(spec: &Spec) -> bool {
+    spec.state_directories.iter().any(|directory| directory.variable == environment::HOME_VARIABLE)
+}
+
 /// The model that the user's configuration chooses; reads a file.
 pub(crate) fn find_model_setting(env: &[(String, String)]) -> Option<ModelSetting> {
     let config: DocumentMut = read_in_home(env, CONFIG).parse().ok()?;

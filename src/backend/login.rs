@@ -29,6 +29,8 @@ pub(crate) fn fingerprint_login(spec: &Spec, env: &[(String, String)]) -> String
 pub(crate) fn named_variables(spec: &Spec, env: &[(String, String)]) -> Vec<String> {
     match spec.transport {
         Transport::Codex => codex::named_variables(&with_own(spec, env)),
+        // It gets a copy of the same configuration.
+        Transport::Acp if codex::shares_home(spec) => codex::named_variables(&with_own(spec, env)),
         Transport::Claude | Transport::Gemini | Transport::Acp => Vec::new(),
     }
 }

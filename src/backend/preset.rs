@@ -96,7 +96,8 @@ const PRESETS: &[Preset] = &[
     Preset {
         name: "copilot",
         command: &["copilot", "--acp"],
-        env: &[("COPILOT_AUTO_UPDATE", "false")],
+        // A variable of the user's shell must not answer what Coppice is asked about.
+        env: &[("COPILOT_ALLOW_ALL", "false"), ("COPILOT_AUTO_UPDATE", "false")],
         state: &[State { variable: "COPILOT_HOME", user: "~/.copilot", copied: &["config.json"], linked: &[] }],
         settings: &[],
         paths: &[],
@@ -109,7 +110,7 @@ const PRESETS: &[Preset] = &[
     Preset {
         name: "vibe",
         command: &["vibe-acp"],
-        env: &[],
+        env: &[("VIBE_BYPASS_TOOL_PERMISSIONS", "false")],
         state: &[State { variable: "VIBE_HOME", user: "~/.vibe", copied: &["config.toml", ".env"], linked: &[] }],
         settings: &[],
         paths: &[],

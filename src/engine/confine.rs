@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::api::environment::is_listed;
+use crate::api::environment::{is_for_preset, is_listed};
 use crate::api::request::Environment;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{Carrier, ConfinedBy, Spec};
@@ -160,7 +160,8 @@ pub(super) fn own_keys(mut env: Environment, spec: &Spec) -> Environment {
     env.extend(set.clone());
     let is_named = |name: &String| named.contains(name);
     let (mut own, mut env): (Environment, Environment) = env.into_iter().partition(|(name, _)| is_named(name));
-    env.retain(|name, _| is_listed(name));
+    let is_of_row = |name: &str| spec.keys.iter().any(|key| name.starts_with(key.as_str()));
+    env.retain(|name, _| is_listed(name) || is_for_preset(name) && is_of_row(name));
     own.extend(match spec.keys.is_empty() {
         // An agent of no vendor may work with the models of any.
         true => env,
@@ -601,6 +602,8 @@ fn at_home(path: &str, home: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::environment::capture;
+    use crate::backend::registry::{Configured, Registry};
     use crate::sandbox::support::{Landlock, Namespaces, ProcessView, Seccomp, User};
 
     #[test]
@@ -631,14 +634,36 @@ mod tests {
         let env: Environment = [("HOME", home), ("X_TOKEN", "t"), ("X_TEAM", "m"), ("Y_API_KEY", "y"), ("LANG", "C")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into();
-        let registry = backend::registry::Registry::new(Path::new("/bin/coppice"), Vec::new());
+        let preset = Configured { name: "codex-acp".to_owned(), ..Configured::default() };
+        let registry = Registry::new(Path::new("/bin/coppice"), vec![preset]);
         let names = |backend: &str| {
             let env = own_keys(env.clone(), registry.get(backend).unwrap());
             env.into_keys().collect::<Vec<_>>().join(" ")
         };
+        assert_eq!(names("codex-acp"), "HOME LANG X_TEAM X_TOKEN");
         assert_eq!(names("codex"), "HOME LANG X_TEAM X_TOKEN");
         assert_eq!(names("claude"), "HOME LANG");
         assert_eq!(names("gemini"), "HOME LANG");
         assert_eq!(names("demo"), "HOME LANG Y_API_KEY");
+    }
+
+    #[test]
+    fn variables_of_a_preset_reach_its_backend_alone() {
+        let mut rows = backend::preset::specs();
+        rows.extend(Registry::new(Path::new("/bin/coppice"), Vec::new()).all().cloned());
+        let prefixes: Vec<String> = rows.iter().flat_map(|row| row.keys.clone()).collect();
+        for prefix in prefixes.iter().filter(|key| is_for_preset(key)) {
+            let name = if prefix.ends_with('_') { format!("{prefix}SETTING") } else { prefix.clone() };
+            let env = capture([(name.clone().into(), "x".into())], |_| false);
+            assert!(env.contains_key(&name), "{name} is not handed over");
+            for row in &rows {
+                let is_seen = own_keys(env.clone(), row).contains_key(&name);
+                assert_eq!(is_seen, row.keys.contains(prefix), "{name} on {}", row.name);
+            }
+        }
+        let is_known = |key: &str| is_for_preset(key) || is_listed(key) || is_listed(&format!("{key}SETTING"));
+        for key in backend::preset::specs().iter().flat_map(|row| &row.keys) {
+            assert!(is_known(key), "{key} is not handed over");
+        }
     }
 }

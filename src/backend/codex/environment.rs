@@ -41,6 +41,9 @@ const KEPT_OUT: &[&str] = &[
     "*_CREDENTIALS",
 ];
 
+/// The variable that names the agent's home.
+pub(super) const HOME_VARIABLE: &str = "CODEX_HOME";
+
 /// An environment, divided.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Environment {
@@ -79,7 +82,7 @@ pub(super) enum Home {
 pub(super) fn home(env: &[(String, String)]) -> Home {
     let get =
         |wanted: &str| env.iter().find(|(name, value)| name == wanted && !value.is_empty()).map(|(_, value)| value);
-    match (get("CODEX_HOME"), get("HOME")) {
+    match (get(HOME_VARIABLE), get("HOME")) {
         (Some(named), _) => Home::Named(PathBuf::from(named)),
         (None, Some(home)) => Home::Default(PathBuf::from(home).join(".codex")),
         (None, None) => Home::Unknown,
