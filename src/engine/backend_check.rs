@@ -1,5 +1,6 @@
 //! The agents that are known by name, and a trial of one: it is started in the sandbox of a question and opens a session.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -75,6 +76,9 @@ impl Engine {
         let environment = self.accept_environment(environment);
         let mut trial = Trial::default();
         let outcome = self.try_backend(spec, &config, environment, prompt, &mut trial).await;
+        if outcome.is_ok() {
+            self.shared.checked_backends.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+        }
         let info = trial.started.as_ref().map(|started| started.info.clone()).unwrap_or_default();
         let again = format!("`coppice backends check {name}`");
         let text = |text: String| Some(text).filter(|text| !text.is_empty());

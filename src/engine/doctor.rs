@@ -1,8 +1,10 @@
 //! Whether everything that must work does, and what helps if not.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::sync::PoisonError;
 
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -21,7 +23,7 @@ use crate::config::project_env::RegistryTokens;
 use crate::git;
 use crate::permission::Hold;
 use crate::sandbox::support::Support;
-use crate::store::{self, Depth};
+use crate::store::{self, Depth, Removed};
 
 use super::backends::{install_command, problem, warning};
 use super::choice;
@@ -111,14 +113,29 @@ impl Engine {
             async move { (spec, self.shared.catalog.look(&self.shared, spec, env).await) }
         });
         let found = join_all(looks).await;
+        let opened = self.find_opened_backends().await;
         let is_named = |spec: &Spec| config.backends.get(&spec.name).is_some_and(|backend| backend.command.is_some());
         let need = |spec: &Spec| if is_named(spec) { Need::Configured } else { Need::Optional };
         let checked = found.iter().map(|(spec, found)| self.check_found(spec, found, need(spec), &env));
         let mut checks = join_all(checked).await;
+        for (check, (spec, found)) in checks.iter_mut().zip(&found) {
+            // That its file is there says nothing about a program without a version to judge.
+            if check.state == CheckState::Good && found.version.is_none() && !opened.contains(&spec.name) {
+                *check = untried(spec, &check.detail);
+            }
+        }
         if !found.iter().any(|(_, found)| found.verdict.is_usable()) {
             checks.push(bad("backends", Fault::NoBackend(choice::no_backend(&registry))));
         }
         checks
+    }
+
+    /// The backends that have opened a session, or did when they were checked.
+    async fn find_opened_backends(&self) -> HashSet<String> {
+        let mut opened = self.shared.checked_backends.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let records = self.records(Removed::Without).await.unwrap_or_default();
+        opened.extend(records.into_iter().filter_map(|record| Some(record.body.conversation?.engine.backend)));
+        opened
     }
 
     async fn check_found(&self, spec: &Spec, found: &Found, need: Need, env: &[(String, String)]) -> Check {
@@ -139,6 +156,13 @@ impl Engine {
         // A service that is out of reach is nothing that stays.
         offer.err().filter(|failure| failure.kind == FailureKind::Setup)
     }
+}
+
+/// A program of which nobody knows whether it works.
+fn untried(spec: &Spec, place: &str) -> Check {
+    let detail = format!("{place}: it is there, and has opened no session so far");
+    let hint = Some(format!("`coppice backends check {}` tries it in the sandbox", spec.name));
+    Check { name: format!("backend {}", spec.name), state: CheckState::Warning, detail, hint }
 }
 
 /// A program that begins no conversation.

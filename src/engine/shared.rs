@@ -1,6 +1,6 @@
 //! What all sessions of one daemon share: the store, the slots, the live records, and the doors to the outside.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -63,6 +63,8 @@ pub(super) struct Shared {
     pub(super) asides: Semaphore,
     pub(super) catalog: Catalog,
     pub(super) agents: AgentReader,
+    /// The backends that a person had checked since the daemon started, and that opened a session then.
+    pub(super) checked_backends: Mutex<HashSet<String>>,
     /// What backends see when no client gave them an environment.
     pub(super) own_environment: Environment,
     /// The daemon's whole environment. Only what `env.pass` names leaves it.
@@ -128,6 +130,7 @@ impl Shared {
             executable,
             agents: AgentReader::new(own, &environment),
             settings,
+            checked_backends: Mutex::default(),
             catalog: Catalog::new(spawner.clone()),
             spawner,
             backends: Backends::default(),

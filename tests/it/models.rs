@@ -313,7 +313,22 @@ fn doctor_looks_at_each_backend() {
     let output = env.coppice(&["doctor"]).exits(1);
     let lines = |name: &str| output.stdout.lines().filter(|line| line.contains(name)).collect::<Vec<_>>().join("\n");
     assert_eq!(lines("backend gone"), "bad   backend gone  there is no `no-such-agent` on PATH");
-    assert_eq!(lines("backend mine"), format!("good  backend mine  {}", env.path("bin/mine").display()));
+    let mine = env.path("bin/mine").display().to_string();
+    let untried = format!("warn  backend mine  {mine}: it is there, and has opened no session so far");
+    assert_eq!(lines("backend mine"), untried);
+    assert!(output.stdout.contains("      hint: `coppice backends check mine` tries it in the sandbox\n"));
+    assert!(!env.coppice(&["backends", "check", "mine"]).transcript().starts_with("exit: 0"));
+    let said = |env: &TestEnv| env.coppice(&["doctor"]).stdout;
+    assert!(said(&env).contains(&untried), "a check in vain shows nothing");
+    configure(&env, "[backends.mine]\ncommand = [\"COPPICE\", \"demo-agent\"]\n");
+    env.coppice(&["backends", "check", "mine"]).succeeds();
+    let good = format!("good  backend mine  {AGENT}\n");
+    assert!(said(&env).contains(&good), "{}", said(&env));
+    env.end_daemon(&[]);
+    assert!(!said(&env).contains(&good), "{}", said(&env));
+    let id = env.create_with(&["--model", "mine"], "hello");
+    env.wait_for(&id, "ready");
+    assert!(said(&env).contains(&good), "{}", said(&env));
 }
 
 #[test]
