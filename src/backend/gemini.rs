@@ -209,6 +209,11 @@ pub(crate) fn describe_login(env: &[(String, String)]) -> String {
     login::find(&users_dir(env), env).describe()
 }
 
+/// The environment with what belongs to the user's login; reads files.
+pub(crate) fn complete_login(env: &[(String, String)]) -> Vec<(String, String)> {
+    login::find(&users_dir(env), env).complete(env)
+}
+
 /// The model that the CLI takes when none is named, and what chooses it; reads a file.
 pub(crate) fn find_model_setting(env: &[(String, String)]) -> Option<ModelSetting> {
     let dir = users_dir(env);

@@ -9,7 +9,8 @@ use crate::backend::failure::Failure;
 use crate::backend::hosts::model_hosts;
 use crate::backend::remedy::{LoginRemedy, value};
 use crate::backend::spec::{Spec, Transport};
-use crate::backend::{claude, codex, gemini};
+use crate::backend::user_login::describe_cloud_login;
+use crate::backend::{claude, codex, gemini, state};
 
 /// Hashes the login and the settings that a program with this environment would find; reads files. The hash is made from
 /// keys, so it stays in memory.
@@ -19,10 +20,10 @@ pub(crate) fn fingerprint_login(spec: &Spec, env: &[(String, String)]) -> String
         Transport::Claude => claude::describe_login(&env),
         Transport::Codex => codex::describe_login(&env),
         Transport::Gemini => gemini::describe_login(&env),
-        // It keeps its login where nobody else looks for it.
-        Transport::Acp => String::new(),
+        // What it keeps elsewhere, nobody looks for.
+        Transport::Acp => state::describe_copied(spec, &env),
     };
-    Sha256::digest(found).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(found + &describe_cloud_login(spec, &env)).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The variables that the user's own configuration of a program names, and that it has to see; reads files.
@@ -151,6 +152,42 @@ mod tests {
 
     use super::*;
     use crate::backend::failure::FailureKind;
+    use crate::backend::preset;
+
+    #[test]
+    fn another_login_of_a_preset_or_a_cloud_counts_and_a_renewed_token_does_not() {
+        let home = tempfile::tempdir().unwrap();
+        let put = |file: &str, text: &str| {
+            let path = home.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let token = home.path().join("token").display().to_string();
+        let (bedrock, vertex) = ("CLAUDE_CODE_USE_BEDROCK", "GOOGLE_GENAI_USE_VERTEXAI");
+        let pairs = [
+            ("HOME", home.path().to_str().unwrap()),
+            (bedrock, "1"),
+            (vertex, "true"),
+            ("AWS_WEB_IDENTITY_TOKEN_FILE", &token),
+        ];
+        let env: Vec<_> = pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let opencode = preset::specs().into_iter().find(|row| row.name == "opencode").unwrap();
+        for (spec, file, counts) in [
+            (opencode, ".local/share/opencode/auth.json", true),
+            (claude::spec(), ".aws/credentials", true),
+            (claude::spec(), ".aws/config", true),
+            (claude::spec(), ".aws/sso/cache/a.json", false),
+            (claude::spec(), "token", false),
+            (gemini::spec(), ".config/gcloud/application_default_credentials.json", true),
+            (codex::spec(), ".config/gcloud/other.json", false),
+        ] {
+            put(file, "one");
+            let before = fingerprint_login(&spec, &env);
+            assert_eq!(fingerprint_login(&spec, &env), before, "{file}");
+            put(file, "another");
+            assert_eq!(fingerprint_login(&spec, &env) != before, counts, "{file}");
+        }
+    }
 
     #[test]
     fn a_refused_model_is_traced_to_the_settings_that_name_it() {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::backend::Launch;
 use crate::backend::agent_dir::{AgentDir, PRIVATE};
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::spec::StateDirectory;
+use crate::backend::spec::{Spec, StateDirectory};
 use crate::backend::user_file;
 
 /// No login or settings file is nearly as long.
@@ -62,6 +62,17 @@ fn prepare_directory(
         }
     }
     Ok(())
+}
+
+/// The login and the settings that are copied, as the user has them now; reads files. Nobody knows their shape, so a token
+/// that the user's own program renews is another login, too.
+pub(crate) fn describe_copied(spec: &Spec, env: &[(String, String)]) -> String {
+    let read = |path: PathBuf| user_file::read_beginning(&path, COPY_LIMIT).ok();
+    let in_directory = |directory: &StateDirectory| {
+        let user = user_directory(directory, env)?;
+        Some(directory.copied.iter().map(|name| read(user.join(name))).collect::<Vec<_>>())
+    };
+    format!("{:?}", spec.state_directories.iter().map(in_directory).collect::<Vec<_>>())
 }
 
 /// Where the user has the directory.

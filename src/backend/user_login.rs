@@ -3,14 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::backend::claude;
 use crate::backend::key_helper::KeyHelper;
 use crate::backend::remedy::{is_on, value};
 use crate::backend::spec::{Spec, Transport};
+use crate::backend::user_file::read_text;
+use crate::backend::{claude, gemini};
 
 /// Switches that lead a program to models in a cloud.
 const AWS_SWITCHES: &[&str] = &["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_ANTHROPIC_AWS"];
 const GOOGLE_SWITCHES: &[&str] = &["CLAUDE_CODE_USE_VERTEX", "GOOGLE_GENAI_USE_VERTEXAI"];
+
+/// The variable that names a token of AWS which whoever runs the machine renews.
+const RENEWED_TOKEN: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
 
 /// The variable that names a login of Google's, and where it is otherwise.
 const GOOGLE_LOGIN: &str = "GOOGLE_APPLICATION_CREDENTIALS";
@@ -41,6 +45,19 @@ impl UserLogin {
     }
 }
 
+/// The login of the cloud that a program is told to use, as far as only another login changes it; reads files.
+pub(crate) fn describe_cloud_login(spec: &Spec, env: &[(String, String)]) -> String {
+    let env = match spec.transport {
+        Transport::Gemini => gemini::complete_login(env),
+        Transport::Claude | Transport::Codex | Transport::Acp => [env, &UserLogin::read(spec, env).env].concat(),
+    };
+    // Others renew this one by themselves, and a program reads it again.
+    let renewed = value(&env, RENEWED_TOKEN).map(Path::new);
+    let lasting = cloud_files(&env).into_iter().filter(|file| Some(file.as_path()) != renewed);
+    let found: Vec<_> = lasting.map(|file| (read_text(&file).ok(), file)).collect();
+    format!("{found:?}")
+}
+
 /// The files that hold the login of the cloud that a program is told to use.
 pub(crate) fn cloud_files(env: &[(String, String)]) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -50,7 +67,7 @@ pub(crate) fn cloud_files(env: &[(String, String)]) -> Vec<PathBuf> {
             files.extend(value(env, variable).map(PathBuf::from).or_else(|| Some(aws.as_ref()?.join(name))));
         }
         files.extend(["sso/cache", "cli/cache"].iter().filter_map(|name| Some(aws.as_ref()?.join(name))));
-        files.extend(value(env, "AWS_WEB_IDENTITY_TOKEN_FILE").map(PathBuf::from));
+        files.extend(value(env, RENEWED_TOKEN).map(PathBuf::from));
     }
     if is_on(env, GOOGLE_SWITCHES) {
         files.extend(google_file(env));
