@@ -38,7 +38,7 @@ use crate::backend::claude::login::Keeper;
 use crate::backend::claude::remedy::{LoginSources, find_remedy};
 use crate::backend::claude::user_settings::UserSettings;
 pub(crate) use crate::backend::claude::user_settings::{
-    find_model_setting, find_settings_error, path as user_settings_file,
+    find_cut_instructions, find_model_setting, find_settings_error, path as user_settings_file,
 };
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};

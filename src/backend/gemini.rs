@@ -214,6 +214,11 @@ pub(crate) fn complete_login(env: &[(String, String)]) -> Vec<(String, String)> 
     login::find(&users_dir(env), env).complete(env)
 }
 
+/// The user's instructions, if they are longer than what is handed over; reads files.
+pub(crate) fn find_cut_instructions(env: &[(String, String)]) -> Option<PathBuf> {
+    instructions::find_cut(&users_dir(env), env)
+}
+
 /// The model that the CLI takes when none is named, and what chooses it; reads a file.
 pub(crate) fn find_model_setting(env: &[(String, String)]) -> Option<ModelSetting> {
     let dir = users_dir(env);

@@ -10,6 +10,9 @@ use crate::backend::user_file::read_beginning;
 /// How much is taken over in all. A single argument of a program holds 128 KiB, and the rules need their part of it.
 const LIMIT: usize = 64 * 1024;
 
+/// What stands in the place of the rest.
+const CUT: &str = "\n\n(The rest of these instructions is left out: together they are longer than 64 KiB.)\n\n";
+
 /// How deep imports go.
 const DEEPEST: usize = 5;
 
@@ -37,8 +40,16 @@ pub(crate) fn read(files: Vec<PathBuf>, home: Option<&Path>) -> Option<String> {
         }
         seen.push(path);
     }
-    text.truncate(text.floor_char_boundary(LIMIT));
+    if text.len() >= LIMIT {
+        text.truncate(text.floor_char_boundary(LIMIT - CUT.len()));
+        text.push_str(CUT);
+    }
     (!text.is_empty()).then_some(text)
+}
+
+/// Whether a text of [`read`] is not all of the instructions.
+pub(crate) fn is_cut(text: &str) -> bool {
+    text.ends_with(CUT)
 }
 
 fn beginning(path: &Path) -> Option<String> {
@@ -129,7 +140,9 @@ mod tests {
         }
         let text = read(vec![dir.path().join("0")], None).unwrap();
         assert!(text.contains("step5") && !text.contains("step6"), "{text}");
+        assert!(!is_cut(&text), "{text}");
         fs::write(dir.path().join("0"), "ä".repeat(LIMIT)).unwrap();
-        assert!(read(vec![dir.path().join("0")], None).unwrap().len() <= LIMIT);
+        let text = read(vec![dir.path().join("0"), dir.path().join("1")], None).unwrap();
+        assert!(text.len() <= LIMIT && is_cut(&text) && !text.contains("step1"));
     }
 }

@@ -45,6 +45,24 @@ const STYLE: &str = "an agent's file says how to answer (`coppice agents init`)"
 const COMMANDS: &str = "they can run programs; a skill beside config.toml is loaded by `$NAME`";
 const NOTIFY: &str = "it runs a program after each turn; `notify.command` runs one when a session needs you";
 
+const REST: &str = "with what they import they are longer than 64 KiB, and the model reads no more of them";
+
+/// Settings of Claude Code about logins that sessions do without.
+const LOGIN_SETTINGS: &[(&str, &str)] = &[
+    (
+        "awsAuthRefresh",
+        "it logs in with a browser and writes `~/.aws`, which the sandbox keeps closed; run the command in a shell, then \
+         `coppice resume`",
+    ),
+    (
+        "gcpAuthRefresh",
+        "it logs in with a browser and writes `~/.config/gcloud`, which the sandbox keeps closed; run the command in a \
+         shell, then `coppice resume`",
+    ),
+    ("forceLoginMethod", "it says how `claude auth login` logs in; sessions use the login that is there"),
+    ("forceLoginOrgUUID", "it says where `claude auth login` logs in; sessions use the login that is there"),
+];
+
 /// An MCP server in the configuration of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FoundServer {
@@ -117,9 +135,13 @@ impl UserSetup {
             self.leave_out("hooks", count_members(&settings["hooks"]), file.clone(), HOOKS);
             self.leave_out("plugins", plugins.filter(|(_, is_on)| **is_on == true).count(), file.clone(), PLUGINS);
             self.leave_out("output style", style.iter().count(), file.clone(), STYLE);
+            for (key, advice) in LOGIN_SETTINGS.iter().filter(|(key, _)| !settings[*key].is_null()) {
+                self.leave_out(key, 1, file.clone(), advice);
+            }
             let allows = settings["permissions"]["allow"].as_array().is_some_and(|rules| !rules.is_empty());
             self.rule_file = allows.then_some(file);
         }
+        self.unused.extend(claude::find_cut_instructions(env).map(cut_instructions));
         let Some(file) = claude::user_main(env) else { return };
         let main = self.read_json(&file);
         // One for the repository alone hides those of the same name for all.
@@ -151,6 +173,7 @@ impl UserSetup {
         let file = dir.join("settings.json");
         let settings = self.read_json(&file);
         self.check_readable(&dir.join("GEMINI.md"));
+        self.unused.extend(gemini::find_cut_instructions(env).map(cut_instructions));
         self.add_servers(&file, &settings["mcpServers"], ReferenceSyntax::Bare);
         self.leave_out("hooks", count_members(&settings["hooks"]), file, HOOKS);
         self.leave_out_directory("extensions", dir.join("extensions"), PLUGINS);
@@ -192,6 +215,10 @@ impl UserSetup {
             }
         }
     }
+}
+
+fn cut_instructions(place: PathBuf) -> UnusedPart {
+    UnusedPart { what: "the rest", place, advice: REST }
 }
 
 /// How many members of an object say something.

@@ -17,7 +17,7 @@ const FILE: &str = "settings.json";
 const MODEL_VARIABLE: &str = "ANTHROPIC_MODEL";
 
 /// Settings that the program gets as they are.
-const PASSED: &[&str] = &["awsAuthRefresh", "awsCredentialExport", "model"];
+const PASSED: &[&str] = &["awsCredentialExport", "model"];
 
 /// The part of the user's settings that sessions use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -77,6 +77,12 @@ pub(crate) fn find_model_setting(env: &[(String, String)]) -> Option<ModelSettin
         .or_else(|| ModelSetting::of_file(passed.get("model").and_then(Value::as_str), "model", &path))
 }
 
+/// The user's instructions, if they are longer than what is handed over; reads files.
+pub(crate) fn find_cut_instructions(env: &[(String, String)]) -> Option<PathBuf> {
+    let is_cut = UserSettings::read(env).instructions.is_some_and(|text| user_instructions::is_cut(&text));
+    dir(env).filter(|_| is_cut).map(|dir| dir.join("CLAUDE.md"))
+}
+
 /// Where the user's settings are.
 pub(crate) fn path(env: &[(String, String)]) -> Option<PathBuf> {
     dir(env).map(|dir| dir.join(FILE))
@@ -106,7 +112,7 @@ mod tests {
     fn login_and_model_are_taken_over_and_the_rest_is_not() {
         let settings = json!({
             "env": {"ANTHROPIC_BASE_URL": "http://gateway", "CLAUDE_CODE_USE_BEDROCK": 1, "A": true, "B": {"x": 1}},
-            "apiKeyHelper": "/bin/key", "model": "opus", "awsAuthRefresh": "aws sso login",
+            "apiKeyHelper": "/bin/key", "model": "opus", "awsAuthRefresh": "aws sso login", "awsCredentialExport": "creds",
             "hooks": {"SessionStart": []}, "permissions": {"allow": ["Bash(*)"]}, "enabledPlugins": {"x": true}});
         let found = UserSettings::select(&settings);
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -115,7 +121,7 @@ mod tests {
             [pair("ANTHROPIC_BASE_URL", "http://gateway"), pair("CLAUDE_CODE_USE_BEDROCK", "1"), pair("A", "true")]
         );
         assert_eq!(found.api_key_helper.as_deref(), Some("/bin/key"));
-        assert_eq!(Value::Object(found.passed.clone()), json!({"awsAuthRefresh": "aws sso login", "model": "opus"}));
+        assert_eq!(Value::Object(found.passed.clone()), json!({"awsCredentialExport": "creds", "model": "opus"}));
         assert_eq!(found.model(&[]), Some("opus"));
         assert_eq!(found.model(&[pair("ANTHROPIC_MODEL", "haiku")]), Some("haiku"));
         for odd in [json!(null), json!([]), json!({"env": [], "apiKeyHelper": " ", "model": 3})] {

@@ -36,10 +36,21 @@ const FOREIGN_DIRECTORIES: &[&str] = &["node_modules", "target", "vendor"];
 /// Everything that the user, whose CLI keeps its files in `users_dir`, and the work tree tell an agent.
 pub(super) fn read(tree: &Path, users_dir: &Path, env: &[(String, String)]) -> Option<String> {
     let names = file_names(&read_json(&users_dir.join("settings.json")).unwrap_or_default());
-    let home = env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
-    let users = user_instructions::read(names.iter().map(|name| users_dir.join(name)).collect(), home);
+    let users = read_users(users_dir, &names, env);
     let text = users.map(|text| disarm(&text)).unwrap_or_default() + &read_project(tree, &names).unwrap_or_default();
     (!text.is_empty()).then_some(text)
+}
+
+/// The files of the user's that are longer together than what is handed over, if they are; reads files.
+pub(super) fn find_cut(users_dir: &Path, env: &[(String, String)]) -> Option<PathBuf> {
+    let names = file_names(&read_json(&users_dir.join("settings.json")).unwrap_or_default());
+    let is_cut = read_users(users_dir, &names, env).is_some_and(|text| user_instructions::is_cut(&text));
+    is_cut.then(|| users_dir.join(&names[0]))
+}
+
+fn read_users(users_dir: &Path, names: &[String], env: &[(String, String)]) -> Option<String> {
+    let home = env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
+    user_instructions::read(names.iter().map(|name| users_dir.join(name)).collect(), home)
 }
 
 /// The names of instruction files that the user's settings say.

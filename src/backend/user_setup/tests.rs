@@ -139,8 +139,12 @@ fn only_what_is_there_is_said_to_be_left_out() {
         (
             ".claude/settings.json",
             r#"{"hooks": {"Stop": [{"hooks": []}]}, "enabledPlugins": {"a@b": true, "c@d": false}, "outputStyle": "terse",
-                "permissions": {"allow": ["Bash(ls)"]}, "model": "opus"}"#,
+                "permissions": {"allow": ["Bash(ls)"]}, "model": "opus", "awsAuthRefresh": "aws sso login",
+                "awsCredentialExport": "creds", "forceLoginMethod": "console"}"#,
         ),
+        (".claude/CLAUDE.md", "see @long.md"),
+        (".claude/long.md", &"long ".repeat(16 * 1024)),
+        (".gemini/GEMINI.md", &"long ".repeat(16 * 1024)),
         (
             ".codex/config.toml",
             "notify = [\"say\"]\n[[hooks.Stop]]\ncommand = \"x\"\n[plugins.\"a@b\"]\nenabled = true\n",
@@ -160,9 +164,9 @@ fn only_what_is_there_is_said_to_be_left_out() {
         rows.join("\n")
     };
     insta::assert_snapshot!(all(full.path()), @r#"
-    claude: ("hooks .claude/settings.json, plugins .claude/settings.json, output style .claude/settings.json", true)
+    claude: ("hooks .claude/settings.json, plugins .claude/settings.json, output style .claude/settings.json, awsAuthRefresh .claude/settings.json, forceLoginMethod .claude/settings.json, the rest .claude/CLAUDE.md", true)
     codex: ("hooks .codex/hooks.json, hooks .codex/config.toml, notify .codex/config.toml, plugins .codex/config.toml", false)
-    gemini: ("hooks .gemini/settings.json, extensions .gemini/extensions", false)
+    gemini: ("the rest .gemini/GEMINI.md, hooks .gemini/settings.json, extensions .gemini/extensions", false)
     "#);
     let plain = home(&[
         (

@@ -180,7 +180,7 @@ fn a_plan_is_made_by_reading_and_written_to_one_file() {
 
 #[test]
 fn the_users_login_and_model_are_the_only_settings_besides_ours() {
-    let passed = json!({"model": "opus", "awsAuthRefresh": "aws sso login"});
+    let passed = json!({"model": "opus", "awsCredentialExport": "creds"});
     let settings = UserSettings { passed: passed.as_object().unwrap().clone(), ..UserSettings::default() };
     let with_key = Launch { env: vec![("COPPICE_API_KEY".to_owned(), "key".to_owned())], ..launch() };
     let words = argv(&with_key, &settings, &fresh());
@@ -189,7 +189,7 @@ fn the_users_login_and_model_are_the_only_settings_besides_ours() {
     let helper = "printf '%s\\n' \"$COPPICE_API_KEY\"";
     assert_eq!(
         given,
-        json!({"model": "opus", "awsAuthRefresh": "aws sso login", "disableAllHooks": true,
+        json!({"model": "opus", "awsCredentialExport": "creds", "disableAllHooks": true,
         "apiKeyHelper": helper})
     );
     assert_eq!(&words[at - 2..at], ["--setting-sources", ""]);
