@@ -20,6 +20,7 @@ pub(crate) mod install;
 pub mod interactive;
 pub mod key_helper;
 pub(crate) mod login;
+mod nested_instructions;
 mod output;
 mod posture;
 pub mod preset;

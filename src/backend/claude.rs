@@ -254,10 +254,10 @@ async fn start(
     events: &mpsc::Sender<Event>,
 ) -> Option<(Child, Wishes)> {
     let (home, env) = (home::dir(&launch.state_dir), launch.environment());
-    let path = home.path().to_owned();
+    let (path, tree) = (home.path().to_owned(), launch.cwd.clone());
     // Files are read and written, so this is no work for the runtime's own threads.
-    let furnished =
-        tokio::task::spawn_blocking(move || home::furnish(&home, &env).map(|()| UserSettings::read(&env))).await;
+    let furnish = move || home::furnish(&home, &env).map(|()| UserSettings::read_for_tree(&env, &tree));
+    let furnished = tokio::task::spawn_blocking(furnish).await;
     let settings = match furnished.map_err(io::Error::other).and_then(|furnished| furnished) {
         Ok(settings) => settings,
         Err(error) => {

@@ -66,6 +66,9 @@ const UNLOAD: &str = "thread_unload_delay_secs=0";
 /// The user's configuration, in Codex's home.
 const CONFIG: &str = "config.toml";
 
+/// Instructions that count in the place of the usual ones.
+const INSTRUCTIONS_OVERRIDE: &str = "AGENTS.override.md";
+
 /// How much is written to see whether the disk takes it.
 const WRITTEN_BYTES: usize = 64 * 1024;
 
@@ -80,6 +83,14 @@ pub(crate) fn describe_login(env: &[(String, String)]) -> String {
 /// The variables that the user's configuration takes keys from; reads a file.
 pub(crate) fn named_variables(env: &[(String, String)]) -> Vec<String> {
     parse_named_variables(&read_in_home(env, CONFIG))
+}
+
+/// The names of instruction files, in the order in which Codex looks for them; reads a file.
+pub(crate) fn instruction_files(usual: &str, env: &[(String, String)]) -> Vec<String> {
+    let config: DocumentMut = read_in_home(env, CONFIG).parse().unwrap_or_default();
+    let others = config.get("project_doc_fallback_filenames").and_then(|names| names.as_array());
+    let others = others.into_iter().flatten().filter_map(|name| name.as_str()).filter(|name| !name.is_empty());
+    [INSTRUCTIONS_OVERRIDE, usual].into_iter().chain(others).map(str::to_owned).collect()
 }
 
 /// Whether an agent of another kind works with the user's configuration of Codex.

@@ -36,6 +36,16 @@ pub(crate) fn named_variables(spec: &Spec, env: &[(String, String)]) -> Vec<Stri
     }
 }
 
+/// The names under which a program looks for instructions at the top of a work tree; the first that is there counts. Reads
+/// files.
+pub(crate) fn instruction_files(spec: &Spec, env: &[(String, String)]) -> Vec<String> {
+    let file = &spec.instructions.file;
+    match spec.transport {
+        Transport::Codex => codex::instruction_files(file, &with_own(spec, env)),
+        Transport::Claude | Transport::Gemini | Transport::Acp => vec![file.clone()],
+    }
+}
+
 /// A file of the user's own configuration that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfigError {

@@ -226,10 +226,12 @@ fn instructions_of_the_repository_and_of_the_user_reach_the_model(agent: Agent) 
 /// What each program would read by itself beside its one file, with a repository that has a file of its own.
 fn imports_rules_other_names_and_skills_of_the_user_reach_the_model(agent: Agent) {
     let mut stage = Stage::new();
-    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "NOTES.md"] {
+    for name in ["AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "GEMINI.md", "NOTES.md"] {
         stage.write(name, &format!("The word of {name} is heron.\n"));
     }
-    stage.write("deep/NOTES.md", "The word of the deep is coot.\n");
+    for name in ["deep/CLAUDE.md", "deep/NOTES.md"] {
+        stage.write(name, "The word of the deep is coot.\n");
+    }
     stage.commit("instructions");
     stage.settle(
         ".claude/skills/birds/SKILL.md",
@@ -240,13 +242,21 @@ fn imports_rules_other_names_and_skills_of_the_user_reach_the_model(agent: Agent
             stage.settle(".claude/CLAUDE.md", "Mine is stork, and see @more/imported.md\n");
             stage.settle(".claude/more/imported.md", "The imported word is crane.\n");
             stage.settle(".claude/rules/style.md", "The word of the rule is ibis.\n");
-            &["Mine is stork", "The imported word is crane.", "The word of the rule is ibis.", "of CLAUDE.md is heron"]
+            stage.settle(".claude/rules/web/forms.md", "The word of the form is dunlin.\n");
+            &[
+                "Mine is stork",
+                "The imported word is crane.",
+                "The word of the rule is ibis.",
+                "The word of the form is dunlin.",
+                "of CLAUDE.md is heron",
+                "deep/CLAUDE.md",
+            ]
         }
         Agent::Codex => {
             let config = fs::read_to_string(stage.path("home/.codex/config.toml")).unwrap();
             let told = "developer_instructions = \"The word of the developer is crane.\"\n";
             stage.settle(".codex/config.toml", &format!("{told}{config}"));
-            &["The word of the developer is crane.", user::instructions(Agent::Codex), "of AGENTS.md is heron"]
+            &["The word of the developer is crane.", user::instructions(Agent::Codex), "of AGENTS.override.md is heron"]
         }
         Agent::Gemini => {
             let settings = json!({"model": {"name": "gemini-2.5-flash"}, "context": {"fileName": ["NOTES.md"]}});

@@ -25,7 +25,7 @@ pub(crate) async fn prepare(launch: Launch) -> Result<Interactive, Failure> {
     let furnished = tokio::task::spawn_blocking(move || {
         home::furnish(&own, &env)?;
         home::welcome(&own, &env, &tree)?;
-        Ok(UserSettings::read(&env))
+        Ok(UserSettings::read_for_tree(&env, &tree))
     });
     let settings = furnished.await.map_err(io::Error::other).and_then(|done| done).map_err(|error| {
         Failure::new(FailureKind::Setup, format!("failed to prepare the agent's own directory: {error}"))

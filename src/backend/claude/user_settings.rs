@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::backend::claude::argv::value;
 use crate::backend::login::ModelSetting;
+use crate::backend::nested_instructions::describe_nested;
 use crate::backend::user_file::read_json;
 use crate::backend::user_instructions;
 
@@ -18,6 +19,13 @@ const MODEL_VARIABLE: &str = "ANTHROPIC_MODEL";
 
 /// Settings that the program gets as they are.
 const PASSED: &[&str] = &["awsCredentialExport", "model"];
+
+/// The instructions of a project.
+const PROJECT_INSTRUCTIONS: &str = "CLAUDE.md";
+
+/// How deep the user's rules lie, and how many directories are searched for them.
+const DEEPEST_RULES: usize = 5;
+const RULE_DIRECTORIES: usize = 100;
 
 /// The part of the user's settings that sessions use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,6 +47,16 @@ impl UserSettings {
         let home = value(env, "HOME").map(Path::new);
         let files = [dir.join("CLAUDE.md")].into_iter().chain(rules(&dir)).collect();
         Self { instructions: user_instructions::read(files, home), ..found.unwrap_or_default() }
+    }
+
+    /// The same for a session in a work tree, whose instructions below its top are named to the model: the program does not
+    /// look for them in a directory that was added.
+    pub(super) fn read_for_tree(env: &[(String, String)], tree: &Path) -> Self {
+        let mut settings = Self::read(env);
+        if let Some(nested) = describe_nested(tree, &[PROJECT_INSTRUCTIONS]) {
+            settings.instructions.get_or_insert_default().push_str(&nested);
+        }
+        settings
     }
 
     fn select(settings: &Value) -> Self {
@@ -93,11 +111,20 @@ fn dir(env: &[(String, String)]) -> Option<PathBuf> {
     named.or_else(|| value(env, "HOME").map(|home| Path::new(home).join(".claude")))
 }
 
-/// The user's rules for every project, by name.
+/// The user's rules for every project, by name, with those in directories.
 fn rules(dir: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(dir.join("rules")).into_iter().flatten().flatten();
-    let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let (mut files, mut searched) = (Vec::new(), 0);
+    let mut left = vec![(dir.join("rules"), 0)];
+    while let Some((directory, depth)) = left.pop().filter(|_| searched < RULE_DIRECTORIES) {
+        searched += 1;
+        for path in std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() && depth < DEEPEST_RULES {
+                left.push((path, depth + 1));
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                files.push(path);
+            }
+        }
+    }
     files.sort();
     files
 }
@@ -127,6 +154,25 @@ mod tests {
         for odd in [json!(null), json!([]), json!({"env": [], "apiKeyHelper": " ", "model": 3})] {
             assert_eq!(UserSettings::select(&odd), UserSettings::default(), "{odd}");
         }
+    }
+
+    #[test]
+    fn rules_in_directories_and_files_of_the_work_tree_count() {
+        let place = tempfile::tempdir().unwrap();
+        let put = |path: &str| {
+            let path = place.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "words").unwrap();
+        };
+        for path in [".claude/rules/web/forms.md", ".claude/rules/a.md", ".claude/rules/b.txt", "tree/lib/CLAUDE.md"] {
+            put(path);
+        }
+        let env = [("HOME".to_owned(), place.path().to_str().unwrap().to_owned())];
+        let text = UserSettings::read_for_tree(&env, &place.path().join("tree")).instructions.unwrap();
+        let named: Vec<_> = text.lines().filter(|line| line.contains('`')).collect();
+        let named = named.join("\n").replace(place.path().to_str().unwrap(), "~");
+        let rule = |name: &str| format!("Instructions of the user, from `~/.claude/rules/{name}`:\n");
+        assert_eq!(named, rule("a.md") + &rule("web/forms.md") + "- `lib/CLAUDE.md`");
     }
 
     #[test]

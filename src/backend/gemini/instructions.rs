@@ -3,14 +3,13 @@
 //! In a folder that it does not trust, the CLI reads none of the repository's files by itself; the memory of its home
 //! it always reads.
 
-use std::collections::VecDeque;
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::backend::agent_dir::AgentDir;
+use crate::backend::nested_instructions::describe_nested;
 use crate::backend::user_file::read_json;
 use crate::backend::user_instructions;
 
@@ -22,16 +21,6 @@ const OWN: &str = "GEMINI.md";
 
 /// How much of each file is read.
 const LIMIT: u64 = 256 * 1024;
-
-/// How many directories are searched for instructions about a part of the project, and how many such files are named. The CLI
-/// itself searches 200.
-const SEARCHED_DIRECTORIES: usize = 500;
-const NAMED_FILES: usize = 50;
-/// How many names of one directory are looked at.
-const NAMES_READ: usize = 5_000;
-
-/// Directories with the code of others.
-const FOREIGN_DIRECTORIES: &[&str] = &["node_modules", "target", "vendor"];
 
 /// Everything that the user, whose CLI keeps its files in `users_dir`, and the work tree tell an agent.
 pub(super) fn read(tree: &Path, users_dir: &Path, env: &[(String, String)]) -> Option<String> {
@@ -66,7 +55,8 @@ fn read_project(tree: &Path, names: &[String]) -> Option<String> {
     let root = tree.canonicalize().ok()?;
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut text = String::new();
-    for name in [COMMON].into_iter().chain(names.iter().map(String::as_str)) {
+    let names: Vec<_> = [COMMON].into_iter().chain(names.iter().map(String::as_str)).collect();
+    for &name in &names {
         // A link may lead to the other file, or out of the work tree: the text would go to the model.
         let Ok(path) = root.join(name).canonicalize() else { continue };
         let Some(inside) = path.strip_prefix(&root).ok().filter(|_| !seen.contains(&path)) else { continue };
@@ -76,48 +66,8 @@ fn read_project(tree: &Path, names: &[String]) -> Option<String> {
         text.push_str(&format!("Instructions of the project, from `{name}`:\n\n{}\n\n", disarm(words.trim())));
         seen.push(path);
     }
-    let nested = find_nested(&root, names);
-    if !nested.is_empty() {
-        let listed: String = nested.iter().map(|path| format!("- `{path}`\n")).collect();
-        text.push_str(&format!(
-            "These files hold instructions for the directory that they are in. Read the file before you work there:\n\n{listed}\n"
-        ));
-    }
+    text.push_str(&describe_nested(&root, &names).unwrap_or_default());
     (!text.is_empty()).then_some(text)
-}
-
-/// The instruction files below the top of a work tree, the nearest first. They are named and not read: each is about one
-/// directory, and together they would fill the model's context.
-fn find_nested(root: &Path, names: &[String]) -> Vec<String> {
-    let (mut found, mut searched) = (Vec::new(), 0);
-    let mut left: VecDeque<_> = [root.to_owned()].into();
-    while let Some(directory) = left.pop_front().filter(|_| searched < SEARCHED_DIRECTORIES) {
-        searched += 1;
-        let Ok(entries) = fs::read_dir(&directory) else { continue };
-        // One directory may hold any number of files.
-        let mut entries: Vec<_> = entries.flatten().take(NAMES_READ).collect();
-        entries.sort_by_key(fs::DirEntry::file_name);
-        for entry in entries {
-            let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else { continue };
-            let is_instructions = name == COMMON || names.contains(&name);
-            if kind.is_dir() && !name.starts_with('.') && !FOREIGN_DIRECTORIES.contains(&name.as_str()) {
-                left.push_back(entry.path());
-            } else if kind.is_file() && is_instructions && directory != root {
-                let path = entry.path().strip_prefix(root).ok().map(|path| path.to_string_lossy().into_owned());
-                // A name with a line break or a sign of Markdown could be read as an instruction.
-                found.extend(path.filter(|path| path.chars().all(is_plain)));
-            }
-        }
-        if found.len() >= NAMED_FILES {
-            break;
-        }
-    }
-    found.truncate(NAMED_FILES);
-    found
-}
-
-fn is_plain(letter: char) -> bool {
-    letter.is_alphanumeric() || matches!(letter, '/' | '.' | '-' | '_' | '+' | ' ')
 }
 
 /// The beginning of a file; `None` when it is something else.
@@ -216,29 +166,6 @@ mod tests {
         fs::remove_file(tree.join("GEMINI.md")).unwrap();
         symlink("../outside", tree.join("GEMINI.md")).unwrap();
         assert_eq!(read(&tree).as_deref(), Some(agents));
-    }
-
-    #[test]
-    fn instructions_about_a_part_of_the_project_are_named() {
-        let dir = tempfile::tempdir().unwrap();
-        let put = |path: &str| {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "words").unwrap();
-        };
-        for path in
-            ["b/c/GEMINI.md", "a/AGENTS.md", "a/OTHER.md", "b/README.md", ".git/AGENTS.md", "a/node_modules/AGENTS.md"]
-        {
-            put(path);
-        }
-        put("a\n`x/AGENTS.md");
-        symlink(dir.path().join("b"), dir.path().join("link")).unwrap();
-        let names = [OWN.to_owned(), "OTHER.md".to_owned()];
-        assert_eq!(find_nested(dir.path(), &names), ["a/AGENTS.md", "a/OTHER.md", "b/c/GEMINI.md"]);
-        for n in 0..SEARCHED_DIRECTORIES {
-            put(&format!("0/{n}/AGENTS.md"));
-        }
-        assert_eq!(find_nested(dir.path(), &names).len(), NAMED_FILES);
     }
 
     #[test]

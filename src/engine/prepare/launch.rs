@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::login::instruction_files;
 use crate::backend::refusal::{Sandbox, explain_refusal};
-use crate::backend::spec::{self, ConfinedBy, Instructions, Reader, Reasoning, Rules, Spec};
+use crate::backend::spec::{self, ConfinedBy, Reader, Reasoning, Rules, Spec};
 use crate::backend::{Access, Confines, Conversation, Launch, Purpose};
 use crate::config::Config;
 use crate::git::Worktree;
@@ -146,6 +147,8 @@ pub(in super::super) async fn furnished(
     if let Some(first) = argv.first_mut() {
         *first = program.to_string_lossy().into_owned();
     }
+    let env: Vec<_> = env.into_iter().collect();
+    let files = instruction_files(&spec, &env);
     let rules = match spec.rules {
         Rules::InSystem => Some(prompt::beside(&role.told().as_role())),
         Rules::InPrompt => None,
@@ -153,7 +156,7 @@ pub(in super::super) async fn furnished(
     let launch = Launch {
         argv,
         cwd: tree.path.clone(),
-        env: env.into_iter().collect(),
+        env,
         project_env: project_env.into_keys().collect(),
         purpose: Purpose::Session,
         resume,
@@ -161,7 +164,7 @@ pub(in super::super) async fn furnished(
         reasoning: engine.reasoning.as_deref().and_then(Reasoning::parse),
         mode: None,
         rules,
-        instructions: read_instructions(&spec.instructions, &tree.path),
+        instructions: read_instructions(spec.instructions.read_by, &files, &tree.path),
         schema: spec.schema.map(protocol::transport_schema),
         roots: tree.repo.checkout().map(Path::to_owned).into_iter().collect(),
         tools: role.carried(),
@@ -202,11 +205,12 @@ pub(in super::super) fn plan_file(shared: &Shared, record: &Record, role: &Role)
 
 /// The project's instructions, where the backend does not look for them itself. A link that leads out of the work tree
 /// is not followed: its text would go to the model.
-fn read_instructions(how: &Instructions, worktree: &Path) -> Option<String> {
-    match how.read_by {
+fn read_instructions(read_by: Reader, files: &[String], worktree: &Path) -> Option<String> {
+    match read_by {
         Reader::Agent => None,
         Reader::Coppice => {
-            let (file, _) = Root::open(worktree, None).ok()?.read(&how.file).ok()?;
+            let root = Root::open(worktree, None).ok()?;
+            let (file, _) = files.iter().find_map(|file| root.read(file).ok())?;
             let mut text = Vec::new();
             // A disk image need not be read to its end.
             file.take(INSTRUCTIONS_LIMIT).read_to_end(&mut text).ok()?;
@@ -241,8 +245,14 @@ mod tests {
             ("OUT.md", None),
             ("up/secret", None),
         ] {
-            let how = Instructions { file: file.to_owned(), read_by: Reader::Coppice };
-            assert_eq!(read_instructions(&how, &worktree).as_deref(), expected, "{file}");
+            let files = ["NONE.md", file].map(str::to_owned);
+            assert_eq!(read_instructions(Reader::Coppice, &files, &worktree).as_deref(), expected, "{file}");
         }
+        let files = ["EMPTY.md", "PLAIN.md"].map(str::to_owned);
+        assert_eq!(
+            read_instructions(Reader::Coppice, &files, &worktree),
+            None,
+            "the first one counts, also without text"
+        );
     }
 }
