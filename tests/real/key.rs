@@ -161,6 +161,11 @@ fn a_configuration_that_codex_refuses_is_told_with_its_line() {
     for (broken, place) in [
         (format!("model = \"gpt-5.5\"\n[broken\n{sound}"), "config.toml:2:"),
         (format!("# mine\napproval_policy = \"bogus\"\n{sound}"), "config.toml:2:"),
+        // What older versions took.
+        (
+            sound.replace("wire_api = \"responses\"", "wire_api = \"chat\""),
+            "config.toml:6:12: `wire_api = \"chat\"` is no longer supported",
+        ),
     ] {
         stage.settle(".codex/config.toml", &broken);
         let id = stage.begin(Agent::Codex, "greet");
@@ -177,7 +182,7 @@ fn a_configuration_that_codex_refuses_is_told_with_its_line() {
     assert!(doctor.contains("config.toml:1:"), "{doctor}");
 
     stage.settle(".codex/config.toml", &sound);
-    stage.model(Agent::Codex).plays([answer("one"), answer("two")]);
+    stage.model(Agent::Codex).plays([answer("one"), answer("two"), answer("three")]);
     for id in &ids {
         stage.coppice(&["resume", id]).succeeds();
         stage.rests(id, "ready");
