@@ -99,6 +99,31 @@ fn a_read_only_or_full_directory_of_claude_or_gemini_stops_no_session() {
     }
 }
 
+/// Codex keeps its conversations in the user's directory, so it cannot do without.
+#[test]
+fn a_read_only_or_full_directory_of_codex_is_named_and_its_hint_helps() {
+    for (mounts, why, what_to_do) in [
+        (READ_ONLY, "Read-only file system", "make that directory writable, or set CODEX_HOME to another one"),
+        (FULL, "No space left on device", "free some space on that disk"),
+    ] {
+        let stage = Stage::new();
+        let home = stage.path("home/.codex").display().to_string();
+        let script = mounts.replace("DIR", &home);
+        let Some(output) = run_with_mounts(&stage, &script, &["run", "--model", "codex", "greet"]) else { return };
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(!output.status.success(), "{said}");
+        assert!(said.contains(&format!("codex cannot write in its home `{home}`: {why}")), "{said}");
+        assert!(said.contains(what_to_do), "{said}");
+        // A daemon without the mounts finds the directory as it was.
+        stage.end_daemon(&[]);
+        let id = stage.json(&["list"])[0]["id"].as_str().unwrap().to_owned();
+        stage.model(Agent::Codex).plays([answer("hello")]);
+        stage.coppice(&["resume", &id]).succeeds();
+        stage.rests(&id, "ready");
+        assert_eq!(stage.last_answer(&id), "hello");
+    }
+}
+
 const READ_ONLY: &str = "mount --bind 'DIR' 'DIR' && mount -o remount,bind,ro 'DIR'";
 const FULL: &str = "cp -a 'DIR' 'DIR-copy' && mount -t tmpfs -o size=64k,mode=700 full 'DIR' && cp -a 'DIR-copy/.' 'DIR' && \
                     { head -c 1M /dev/zero > 'DIR/filler'; test -s 'DIR/filler'; } 2> /dev/null";
