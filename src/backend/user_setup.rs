@@ -51,13 +51,13 @@ const REST: &str = "with what they import they are longer than 64 KiB, and the m
 const LOGIN_SETTINGS: &[(&str, &str)] = &[
     (
         "awsAuthRefresh",
-        "it logs in with a browser and writes `~/.aws`, which the sandbox keeps closed; run the command in a shell, then \
-         `coppice resume`",
+        "it logs in with a browser and writes `~/.aws`, which sessions only read; run the command in a shell, then `coppice \
+         resume`",
     ),
     (
         "gcpAuthRefresh",
-        "it logs in with a browser and writes `~/.config/gcloud`, which the sandbox keeps closed; run the command in a \
-         shell, then `coppice resume`",
+        "it logs in with a browser and writes `~/.config/gcloud`, which sessions only read; run the command in a shell, then \
+         `coppice resume`",
     ),
     ("forceLoginMethod", "it says how `claude auth login` logs in; sessions use the login that is there"),
     ("forceLoginOrgUUID", "it says where `claude auth login` logs in; sessions use the login that is there"),
