@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::api::environment::FOR_DAEMON;
+use crate::api::environment::{FOR_DAEMON, is_listed};
 use crate::api::request::Environment;
 use crate::github::{Base, GitHubError, Token};
 use crate::id::SessionId;
@@ -87,7 +87,9 @@ async fn of_gh(shared: &Shared, base: &Base) -> Option<Token> {
     let program = which::which_in("gh", Some(path), &cwd).ok().filter(|program| program.is_absolute())?;
     std::fs::create_dir_all(&cwd).ok()?;
     let ways = WAYS.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    let env = shared.own_environment.clone().into_iter().chain(ways).collect();
+    // A token for the models of one agent, such as `GH_TOKEN`, need not be one for pull requests.
+    let own = shared.own_environment.clone().into_iter().filter(|(name, _)| is_listed(name));
+    let env = own.chain(ways).collect();
     let argv = vec![program.to_string_lossy().into_owned(), "auth".to_owned(), "token".to_owned()];
     let argv = argv.into_iter().chain(["--hostname".to_owned(), host.to_owned()]).collect();
     let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd, cage: None, worktree: None };
