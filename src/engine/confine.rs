@@ -11,6 +11,7 @@ mod variables;
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -335,8 +336,8 @@ fn backend_paths(config: &Config, spec: &Spec, env: &Environment) -> Vec<PathBuf
     named(&spec.paths, env).into_iter().chain(configured).collect()
 }
 
-/// Makes the directories that a backend may write: what is missing cannot be opened, and its program cannot make it in a
-/// directory that is closed. A name with an extension is a file, which only the program can make.
+/// Makes the directories and files that a backend may write: what is missing cannot be opened, and its program cannot make
+/// it in a directory that is closed. A name with an extension is that of a file, unless it ends in `/`.
 fn create_backend_paths(shared: &Shared, config: &Config, spec: &Spec, env: &Environment) -> Result<(), Failure> {
     let own = [Some(shared.data.as_path()), shared.settings.user_file.parent()];
     let own: Vec<_> = own.into_iter().flatten().collect();
@@ -346,10 +347,10 @@ fn create_backend_paths(shared: &Shared, config: &Config, spec: &Spec, env: &Env
         let hint = "take it out of `paths` or `sandbox.caches` in config.toml, then run `coppice resume`";
         return Err(Failure::new(FailureKind::Setup, message).with_hint(hint));
     }
-    let missing = paths.iter().filter(|path| path.extension().is_none() && path.symlink_metadata().is_err());
     let writable = WritablePlaces::find(&[paths.as_slice(), &caches].concat());
-    for path in missing {
-        let made = writable.make_directory(path);
+    for path in paths.iter().filter(|path| path.symlink_metadata().is_err()) {
+        let is_directory = path.extension().is_none() || path.as_os_str().as_bytes().ends_with(b"/");
+        let made = if is_directory { writable.make_directory(path) } else { writable.make_file(path) };
         made.map_err(|source| failure(Fault::File { act: "create", path: path.clone(), source }))?;
     }
     Ok(())

@@ -45,6 +45,15 @@ impl WritablePlaces {
         self.walk(path, Missing::Made).map(drop)
     }
 
+    /// Makes an empty file, and the directories above it, for its owner alone.
+    pub fn make_file(&self, path: &Path) -> io::Result<()> {
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::INVAL.into()) };
+        let directory = self.walk(directory, Missing::Made)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        openat(&directory, name, flags, Mode::RUSR | Mode::WUSR)?;
+        Ok(())
+    }
+
     fn walk(&self, path: &Path, missing: Missing) -> io::Result<OwnedFd> {
         let mut at = root()?;
         let mut rest = parts(path);
@@ -147,5 +156,10 @@ mod tests {
         assert!(path("own/new/bin").is_dir());
         symlink("loop", path("loop")).unwrap();
         assert_eq!(leads_to("loop/bin"), None);
+
+        assert!(places.make_file(&path("data/mine/a.json")).is_err());
+        assert!(!path("secret/a.json").exists());
+        places.make_file(&path("link/made/a.json")).unwrap();
+        assert_eq!(fs::read_to_string(path("own/made/a.json")).unwrap(), "");
     }
 }
