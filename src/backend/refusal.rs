@@ -6,13 +6,15 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::{Hosts, Limits};
+use crate::backend::{Access, Hosts, Limits};
 
 /// The sandbox around a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Sandbox<'a> {
     pub backend: &'a str,
     pub limits: &'a Limits,
+    /// Whether the agent only reads, which restricts its network at any level.
+    pub access: Access,
     pub worktree: &'a Path,
     pub home: &'a Path,
     /// What `[backends.NAME] paths` lists already.
@@ -76,22 +78,27 @@ const HIDDEN: &[&str] = &["enoent", "no such file or directory", "(os error 2)"]
 /// Words of calls that change something.
 const WRITES: &[&str] = &["mkdir", "create", "write", "rename", "unlink", "symlink", "erofs", "read-only", "append"];
 
-/// Calls that the sandbox refuses as a whole: what programs say, what it means, and what helps.
+/// Words of calls that make a directory, and of those that make or open a file.
+const MAKES_DIRECTORY: &[&str] = &["mkdir", "create directory", "create dir", "make directory", "creating directory"];
+const OPENS_FILE: &[&str] = &["open", "cannot create", "touch", "create file", "creat ", "write file"];
+
+/// Calls that the sandbox refuses as a whole: what programs say, what it means, and what a person may do instead of giving
+/// up the sandbox.
 const CALLS: &[(&[&str], &str, &str)] = &[
     (
         &["bwrap: no permissions", "bwrap: setting up uid map", "bwrap: creating new namespace"],
         "bubblewrap, which needs namespaces of its own",
-        "switch the agent's own sandbox off in its settings: Coppice's holds it already",
+        "switch the agent's own sandbox off in its settings",
     ),
     (
         &["docker.sock", "cannot connect to the docker daemon"],
         "the socket of Docker, which gives the rights of the administrator",
-        "start containers outside of the session, or set `sandbox.level = \"off\"`",
+        "start containers outside of the session",
     ),
     (
         &["forkpty", "openpty failed", "posix_openpt", "/dev/ptmx", "out of pty devices"],
         "a terminal of its own",
-        "switch interactive terminals off in the agent's settings, or set `sandbox.level = \"off\"`",
+        "switch interactive terminals off in the agent's settings",
     ),
 ];
 
@@ -101,21 +108,25 @@ const LISTENS: &[&str] = &["listen eacces", "listen eperm", "serveerror", "faile
 /// What a failed program says about the sandbox as a failure of its own; `None` if the sandbox has nothing to do with it.
 /// `exists` tells whether a path is there outside of the sandbox.
 pub fn explain_refusal(said: &str, sandbox: Sandbox<'_>, exists: &dyn Fn(&Path) -> bool) -> Option<Failure> {
-    said.lines().find_map(|line| refused_call(line, sandbox.limits).or_else(|| refused_path(line, sandbox, exists)))
+    said.lines().find_map(|line| refused_call(line, sandbox).or_else(|| refused_path(line, sandbox, exists)))
 }
 
-fn refused_call(line: &str, limits: &Limits) -> Option<Failure> {
+fn refused_call(line: &str, sandbox: Sandbox<'_>) -> Option<Failure> {
     let lower = line.to_lowercase();
-    let is_restricted = limits.hosts != Hosts::Any;
-    if is_restricted && LISTENS.iter().any(|word| lower.contains(word)) {
-        let message = format!("the sandbox refuses the agent a port to listen on: {}", line.trim());
-        let hint =
-            "its network is restricted: set `sandbox.level = \"workspace\"`, and let an agent that may write run on it";
-        return Some(Failure::new(FailureKind::Sandbox, message).with_hint(hint));
-    }
-    let (_, what, hint) = CALLS.iter().find(|(words, ..)| words.iter().any(|word| lower.contains(word)))?;
+    let is_restricted = sandbox.limits.hosts != Hosts::Any;
+    let set_level = |level: &str| format!("set `level = \"{level}\"` below `[sandbox]` in config.toml");
+    let (what, hint) = if is_restricted && LISTENS.iter().any(|word| lower.contains(word)) {
+        let (who, level) = match sandbox.access {
+            Access::Write => ("its network", "workspace"),
+            Access::ReadOnly => ("the network of an agent that only reads", "off"),
+        };
+        ("a port to listen on", format!("{who} is restricted: {}, then run `coppice resume`", set_level(level)))
+    } else {
+        let (_, what, instead) = CALLS.iter().find(|(words, ..)| words.iter().any(|word| lower.contains(word)))?;
+        (*what, format!("{instead}, or {}; then run `coppice resume`", set_level("off")))
+    };
     let message = format!("the sandbox refuses the agent {what}: {}", line.trim());
-    Some(Failure::new(FailureKind::Sandbox, message).with_hint(*hint))
+    Some(Failure::new(FailureKind::Sandbox, message).with_hint(hint))
 }
 
 fn refused_path(line: &str, sandbox: Sandbox<'_>, exists: &dyn Fn(&Path) -> bool) -> Option<Failure> {
@@ -130,50 +141,106 @@ fn refused_path(line: &str, sandbox: Sandbox<'_>, exists: &dyn Fn(&Path) -> bool
     let closed = paths.iter().find(|path| !is_readable(path));
     let closed = closed.or_else(|| paths.iter().find(|path| says(WRITES) && !is_writable(path)));
     let path = closed.filter(|path| is_denied || (is_hidden && exists(path)))?;
-    let access = if says(WRITES) || is_readable(path) || !exists(path) { Access::Write } else { Access::Read };
-    let verb = match access {
-        Access::Read => "reading",
-        Access::Write => "writing",
+    let need = match () {
+        () if !says(WRITES) && !is_readable(path) && exists(path) => Need::Read,
+        () if exists(path) => Need::Write(Target::Present),
+        () if says(MAKES_DIRECTORY) => Need::Write(Target::Directory),
+        () if says(OPENS_FILE) => Need::Write(Target::File),
+        () => Need::Write(Target::Unknown),
+    };
+    let verb = match need {
+        Need::Read => "reading",
+        Need::Write(_) => "writing",
     };
     let shown = shorten(path, sandbox.home);
     let message = format!("the sandbox keeps the agent from {verb} `{shown}`: {}", line.trim());
-    Some(Failure::new(FailureKind::Sandbox, message).with_hint(hint(path, access, sandbox)))
+    Some(Failure::new(FailureKind::Sandbox, message).with_hint(hint(path, need, sandbox)))
 }
 
+/// What a program wanted with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Access {
+enum Need {
     Read,
-    Write,
+    Write(Target),
+}
+
+/// What it wanted to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    /// It is there already.
+    Present,
+    Directory,
+    File,
+    /// Neither is there, and the words fit both.
+    Unknown,
 }
 
 /// The line of the configuration that opens a path.
-fn hint(path: &Path, access: Access, sandbox: Sandbox<'_>) -> String {
-    let below_home = path.strip_prefix(sandbox.home).ok();
+fn hint(path: &Path, need: Need, sandbox: Sandbox<'_>) -> String {
+    let Sandbox { backend, home, .. } = sandbox;
+    let below_home = path.strip_prefix(home).ok();
     let is_within = |keys: &&&str| below_home.is_some_and(|rest| rest.starts_with(keys));
     if KEYS.iter().any(|keys| is_within(&keys)) {
-        return "keys or programs of yours are there: pass the agent what it needs by `[backends.NAME] env`".to_owned();
+        return format!(
+            "keys or programs of yours are there: pass the agent what it needs in a variable below `[backends.{backend}.env]`, \
+             then run `coppice resume`"
+        );
     }
     // Above the home, or where Coppice keeps its own files.
     let is_own = sandbox.limits.hidden.iter().any(|own| path.starts_with(own) || own.starts_with(path));
-    if sandbox.home.starts_with(path) && sandbox.home != path || is_own || is_system(path) {
+    if home.starts_with(path) && home != path || is_own || is_system(path) {
         return "this place stays closed to agents; an agent that needs it cannot work in the sandbox".to_owned();
     }
     let open = match below_home {
         Some(rest) if rest.as_os_str().is_empty() => {
+            let own = home.join(".local/share").join(backend).display().to_string();
             return format!(
-                "the home directory itself stays closed: `[backends.{}] env` can lead the agent to another directory",
-                sandbox.backend
+                "the home directory itself stays closed: give the agent another one by `env.HOME = \"{own}\"` and \
+                 `paths = [{}]` below `[backends.{backend}]` in config.toml, then run `coppice resume`",
+                add(sandbox.paths, &own)
             );
         }
-        Some(rest) => format!("~/{}", own_part(rest, sandbox.backend).display()),
-        None => path.display().to_string(),
+        Some(rest) => home.join(own_part(rest, backend)),
+        None => path.to_owned(),
     };
-    let (table, key, present) = match access {
-        Access::Write => (format!("backends.{}", sandbox.backend), "paths", sandbox.paths),
-        Access::Read => ("sandbox".to_owned(), "read", sandbox.read),
+    let shown = shorten(&open, home);
+    let add_line = |shown: &str| {
+        let (table, key, present) = match need {
+            Need::Write(_) => (format!("backends.{backend}"), "paths", sandbox.paths),
+            Need::Read => ("sandbox".to_owned(), "read", sandbox.read),
+        };
+        format!("add `{key} = [{}]` below `[{table}]` in config.toml, then run `coppice resume`", add(present, shown))
     };
-    let listed: Vec<String> = present.iter().chain([&open]).map(|path| format!("\"{path}\"")).collect();
-    format!("add `{key} = [{}]` below `[{table}]` in config.toml, then run `coppice resume`", listed.join(", "))
+    let target = match need {
+        Need::Read | Need::Write(Target::Present) => return add_line(&shown),
+        // What is in the way is made by the program.
+        Need::Write(_) if open != path => Target::Directory,
+        Need::Write(target) => target,
+    };
+    // What is listed and missing is made as a directory, or as a file if its name has an extension.
+    match (target, open.extension().is_some()) {
+        (Target::Directory, true) => add_line(&format!("{shown}/")),
+        (Target::File, false) => format!("{}, then {}", make_file(&shown), add_line(&shown)),
+        (Target::Unknown, false) => format!("{}; if it is a file, {} first", add_line(&shown), make_file(&shown)),
+        (Target::Present | Target::Directory, false) | (Target::Present | Target::File | Target::Unknown, true) => {
+            add_line(&shown)
+        }
+    }
+}
+
+/// A list of the configuration with one more entry.
+fn add(present: &[String], entry: &str) -> String {
+    let entries: Vec<_> = present.iter().map(String::as_str).chain([entry]).map(|path| format!("\"{path}\"")).collect();
+    entries.join(", ")
+}
+
+/// How a person makes an empty file. A name that a shell would read in another way is not put into a command.
+fn make_file(shown: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@".contains(c);
+    match shown.strip_prefix("~/").unwrap_or(shown).chars().all(is_plain) {
+        true => format!("run `touch {shown}`"),
+        false => "make an empty file there".to_owned(),
+    }
 }
 
 /// What belongs to the system or shows processes.
@@ -234,6 +301,7 @@ mod tests {
         let sandbox = Sandbox {
             backend: "mine",
             limits: &limits,
+            access: Access::Write,
             worktree: Path::new("/data/worktrees/1"),
             home: Path::new(HOME),
             paths: &[],
@@ -243,6 +311,11 @@ mod tests {
         let failure = explain_refusal(said, sandbox, &exists)?;
         assert_eq!(failure.kind, FailureKind::Sandbox);
         Some((failure.message.split(": ").next().unwrap().to_owned(), failure.hint))
+    }
+
+    /// The configuration line that opens a path for writing.
+    fn opens(path: &str) -> String {
+        format!("add `paths = [\"{path}\"]` below `[backends.mine]` in config.toml, then run `coppice resume`")
     }
 
     #[test]
@@ -255,19 +328,38 @@ mod tests {
             ),
             ("EACCES: permission denied, mkdir '/home/u/.local'", "~/.local", "~/.local/share/mine"),
             ("EROFS: read-only file system, mkdir '/home/u/.config'", "~/.config", "~/.config/mine"),
-            ("PermissionError: [Errno 13] Permission denied: '/home/u/.vibe'", "~/.vibe", "~/.vibe"),
             ("OSError: [Errno 30] Read-only file system: '/home/u/.vibe/logs/a.log'", "~/.vibe/logs/a.log", "~/.vibe"),
             ("Error: failed to create /home/u/.codex/x: Permission denied (os error 13)", "~/.codex/x", "~/.codex"),
             ("panic: open /home/u/.crush/db: read-only file system", "~/.crush/db", "~/.crush"),
-            ("/bin/sh: 1: cannot create /home/u/out: Permission denied", "~/out", "~/out"),
             ("mkdir: cannot create directory ‘/home/u/.x’: Permission denied", "~/.x", "~/.x"),
-            ("warming up\nEPERM: operation not permitted, rename '/var/lib/x/a'\nbye", "/var/lib/x/a", "/var/lib/x/a"),
+            ("warming up\nEACCES: permission denied, mkdir '/var/lib/x/a'\nbye", "/var/lib/x/a", "/var/lib/x/a"),
+            ("EACCES: permission denied, mkdir '/home/u/com.x.y'", "~/com.x.y", "~/com.x.y/"),
+            ("EACCES: permission denied, open '/home/u/com.x.y/log'", "~/com.x.y/log", "~/com.x.y/"),
         ] {
-            let expected = (
-                format!("the sandbox keeps the agent from writing `{path}`"),
-                format!("add `paths = [\"{line}\"]` below `[backends.mine]` in config.toml, then run `coppice resume`"),
-            );
+            let expected = (format!("the sandbox keeps the agent from writing `{path}`"), opens(line));
             assert_eq!(explain(said), Some(expected), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_refused_file_is_made_before_it_is_opened() {
+        for (said, expected) in [
+            ("EACCES: permission denied, open '/home/u/.x.json'", opens("~/.x.json")),
+            ("PermissionError: [Errno 13] Permission denied: '/home/u/.x.json'", opens("~/.x.json")),
+            (
+                "/bin/sh: 1: cannot create /home/u/out: Permission denied",
+                format!("run `touch ~/out`, then {}", opens("~/out")),
+            ),
+            (
+                "EACCES: permission denied, open '/home/u/$(out)'",
+                format!("make an empty file there, then {}", opens("~/$(out)")),
+            ),
+            (
+                "PermissionError: [Errno 13] Permission denied: '/home/u/.vibe'",
+                format!("{}; if it is a file, run `touch ~/.vibe` first", opens("~/.vibe")),
+            ),
+        ] {
+            assert_eq!(explain(said).map(|(_, hint)| hint), Some(expected), "{said}");
         }
     }
 
@@ -294,15 +386,28 @@ mod tests {
             ("OSError: openpty failed: out of pty devices", "a terminal"),
             ("permission denied while trying to connect to unix:///var/run/docker.sock", "the socket of Docker"),
         ] {
-            let (message, _) = explain(said).unwrap();
+            let (message, hint) = explain(said).unwrap();
             assert!(message.starts_with(&format!("the sandbox refuses the agent {what}")), "{said}: {message}");
+            let line = "or set `level = \"off\"` below `[sandbox]` in config.toml; then run `coppice resume`";
+            assert!(hint.ends_with(line), "{hint}");
         }
     }
 
     #[test]
     fn a_port_is_refused_where_the_network_is_restricted() {
-        let refused = |hosts| refused_call("ServeError", &Limits { hosts, ..Limits::default() }).is_some();
-        assert!(refused(Hosts::Only { hosts: Vec::new(), proxy: 1 }) && !refused(Hosts::Any));
+        let hint = |hosts, access| {
+            let limits = Limits { hosts, ..Limits::default() };
+            let (worktree, home) = (Path::new("/w"), Path::new(HOME));
+            let sandbox = Sandbox { backend: "mine", limits: &limits, access, worktree, home, paths: &[], read: &[] };
+            refused_call("ServeError", sandbox).map(|failure| failure.hint)
+        };
+        let restricted = || Hosts::Only { hosts: Vec::new(), proxy: 1 };
+        for (access, line) in
+            [(Access::Write, "set `level = \"workspace\"` below"), (Access::ReadOnly, "set `level = \"off\"` below")]
+        {
+            assert!(hint(restricted(), access).unwrap().contains(line), "{access:?}");
+            assert_eq!(hint(Hosts::Any, access), None);
+        }
     }
 
     #[test]
@@ -335,7 +440,9 @@ mod tests {
             "EACCES: permission denied, mkdir '/proc/self/root/home/u/.ssh/x'",
         ] {
             let (_, hint) = explain(said).unwrap();
-            assert!(!hint.contains("config.toml"), "{said}: {hint}");
+            let is_closed =
+                !hint.contains("config.toml") || hint.contains("`env.HOME = \"/home/u/.local/share/mine\"`");
+            assert!(is_closed && !hint.contains("NAME"), "{said}: {hint}");
         }
     }
 }

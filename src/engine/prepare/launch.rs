@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::install;
 use crate::backend::login::instruction_files;
 use crate::backend::refusal::{Sandbox, explain_refusal};
 use crate::backend::spec::{self, ConfinedBy, Reader, Reasoning, Rules, Spec};
@@ -76,6 +77,8 @@ pub(super) async fn launch(
 pub(in super::super) struct Surroundings {
     backend: String,
     confines: Confines,
+    /// Whether the agent only reads, which restricts its network.
+    access: Access,
     worktree: PathBuf,
     home: PathBuf,
     paths: Vec<String>,
@@ -86,13 +89,19 @@ impl Surroundings {
     pub(in super::super) fn new(launch: &Launch, config: &Config) -> Self {
         let home = launch.env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
         let configured = config.backends.get(&launch.spec.name);
+        // A program that confines its own commands is not confined itself.
+        let mut confines = match launch.spec.confined_by {
+            ConfinedBy::Coppice => launch.confines.clone(),
+            ConfinedBy::Agent => Confines::default(),
+        };
+        if let Some(limits) = &mut confines.limits {
+            // A script names itself before what was refused to it.
+            limits.read.extend(install::needs(launch).read);
+        }
         Self {
             backend: launch.spec.name.clone(),
-            // A program that confines its own commands is not confined itself.
-            confines: match launch.spec.confined_by {
-                ConfinedBy::Coppice => launch.confines.clone(),
-                ConfinedBy::Agent => Confines::default(),
-            },
+            confines,
+            access: launch.native.access,
             worktree: launch.cwd.clone(),
             home: home.unwrap_or_default(),
             paths: configured.map(|own| own.paths.clone()).unwrap_or_default(),
@@ -104,8 +113,8 @@ impl Surroundings {
     pub(in super::super) fn explain(&self, failure: Failure) -> Failure {
         let can_be_refusal = matches!(failure.kind, FailureKind::Crashed | FailureKind::Protocol);
         let Some(limits) = self.confines.limits.as_ref().filter(|_| can_be_refusal) else { return failure };
-        let Self { backend, worktree, home, paths, read, .. } = self;
-        let sandbox = Sandbox { backend, limits, worktree, home, paths, read };
+        let Self { backend, access, worktree, home, paths, read, .. } = self;
+        let sandbox = Sandbox { backend, limits, access: *access, worktree, home, paths, read };
         explain_refusal(&failure.message, sandbox, &|path| path.exists()).unwrap_or(failure)
     }
 }
