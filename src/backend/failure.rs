@@ -67,10 +67,13 @@ impl FailureKind {
             Self::Crashed => "run `coppice resume` to go on with the conversation",
             Self::Cancelled => "run `coppice resume`, or send another prompt",
             Self::Setup => "fix the cause and run `coppice resume`",
-            Self::Hook => "fix what the hook complains about, then repeat the command",
-            Self::Git => "the repository is as it was before: fix the cause and repeat the command",
-            Self::Sandbox => "run `coppice doctor` to see what the sandbox can enforce on this machine",
-            Self::Store => "check free space and permissions of the data directory",
+            Self::Hook => "fix what the hook complains about, then run `coppice resume`",
+            Self::Git => "the repository is as it was before: fix the cause and run `coppice resume`",
+            Self::Sandbox => {
+                "run `coppice doctor` to see what the machine lacks, or go without the sandbox by `level = \"off\"` below \
+                 `[sandbox]` in config.toml; then run `coppice resume`"
+            }
+            Self::Store => "check free space and permissions of the data directory, then run `coppice resume`",
         }
     }
 }

@@ -224,7 +224,10 @@ async fn role(
 }
 
 pub(super) fn unconfigured(backend: &str) -> Failure {
-    Failure::new(FailureKind::Setup, format!("backend `{backend}` is not configured any more"))
+    let hint = format!(
+        "add `[backends.{backend}]` to config.toml again, then run `coppice resume`; or use another backend with `--model`"
+    );
+    Failure::new(FailureKind::Setup, format!("backend `{backend}` is not configured any more")).with_hint(hint)
 }
 
 /// The worktree of a session, wherever it stands.
@@ -412,11 +415,14 @@ pub(super) fn failure(fault: Fault) -> Failure {
 
 /// A program that is not there, as the reason of a failed turn.
 pub(super) fn not_found(spec: &Spec, error: &ResolveError) -> Failure {
-    let failure = Failure::new(FailureKind::Setup, error.to_string());
-    match &spec.install {
-        Some(install) => failure.with_hint(format!("run `{install}`, then `coppice resume`")),
-        None => failure,
-    }
+    let hint = match &spec.install {
+        Some(install) => format!("run `{install}`, then `coppice resume`"),
+        None => format!(
+            "install it, or correct `command` below `[backends.{}]` in config.toml; then run `coppice resume`",
+            spec.name
+        ),
+    };
+    Failure::new(FailureKind::Setup, error.to_string()).with_hint(hint)
 }
 
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {

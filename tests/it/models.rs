@@ -303,6 +303,9 @@ fn a_default_that_is_not_installed_gives_way() {
 
     hint: install it, or correct its `command` in the configuration
     ");
+    install(&env, "no-such-agent", &format!("exec {AGENT} demo-agent"));
+    let id = env.create_with(&["--model", "gone"], "hi");
+    env.wait_for(&id, "ready");
 }
 
 #[test]

@@ -7,7 +7,9 @@ use serde_json::Value;
 use crate::backend::acp::message::{AUTH_REQUIRED, AuthMethod};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::remedy::lacks_cloud_login;
-pub(crate) use crate::backend::transport::fault::{closed, crashed, input_stuck, interrupted, output_closed};
+pub(crate) use crate::backend::transport::fault::{
+    SLOW_START, closed, crashed, input_stuck, interrupted, output_closed,
+};
 use crate::backend::transport::jsonrpc::RpcError;
 
 /// How services refuse a key, where an agent passes their words on and nothing else.
@@ -52,7 +54,7 @@ pub(crate) fn slow_start(limit: Duration, words: Option<&str>) -> Failure {
     let words = words.unwrap_or_default().to_lowercase();
     let is_login = ["authoriz", "authenticat", "log in", "login", "sign in"].iter().any(|word| words.contains(word));
     let kind = if is_login { FailureKind::Auth } else { FailureKind::Timeout };
-    Failure::new(kind, text).with_hint("run the agent by hand to see what it waits for")
+    Failure::new(kind, text).with_hint(SLOW_START)
 }
 
 /// The service refuses a conversation as the agent restored it. The prompt is not sent again by itself: whether it

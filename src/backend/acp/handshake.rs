@@ -243,7 +243,13 @@ impl Handshake {
         let value = wish.as_deref().unwrap_or_default();
         let failure = Failure::new(kind, format!("the agent refuses the {word} `{value}`: {reason}"));
         let known: Vec<String> = selector.choices.iter().map(|choice| format!("`{}`", choice.id)).collect();
-        if known.is_empty() { failure } else { failure.with_hint(format!("the agent offers {}", known.join(", "))) }
+        match known.is_empty() {
+            true => failure,
+            false => {
+                let hint = format!("{}; the agent offers {}", failure.hint, known.join(", "));
+                failure.with_hint(hint)
+            }
+        }
     }
 
     fn ready(self) -> Next {

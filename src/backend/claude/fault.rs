@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::remedy::{LoginRemedy, lacks_cloud_login};
-pub(crate) use crate::backend::transport::fault::{closed, crashed, input_stuck, interrupted, output_closed};
+pub(crate) use crate::backend::transport::fault::{
+    SLOW_START, closed, crashed, input_stuck, interrupted, output_closed,
+};
 
 /// The words of the program about a conversation that does not fit into the model.
 const TOO_LONG: &str = "Prompt is too long";
@@ -91,7 +93,7 @@ pub(crate) fn retry(line: &Value) -> String {
 /// The agent dropped the schema, which it does without a word when it finds a part of it that it does not know.
 pub(crate) fn schema_dropped() -> Failure {
     Failure::new(FailureKind::Protocol, "the agent did not take the schema of the response")
-        .with_hint("run `coppice doctor`: this version of the agent may be one that was not tested")
+        .with_hint("run `coppice doctor`, install a version of the agent that was tested, then run `coppice resume`")
 }
 
 /// The agent did not connect to the tools that Coppice serves.
@@ -108,7 +110,7 @@ pub(crate) fn refused(text: &str) -> Failure {
 /// The start took too long.
 pub(crate) fn slow_start(limit: Duration) -> Failure {
     let text = format!("the agent was not ready within {} seconds", limit.as_secs());
-    Failure::new(FailureKind::Timeout, text).with_hint("run the agent by hand to see what it waits for")
+    Failure::new(FailureKind::Timeout, text).with_hint(SLOW_START)
 }
 
 #[cfg(test)]

@@ -5,6 +5,10 @@ use crate::backend::failure::{Failure, FailureKind};
 /// How a line begins that says why a program ends.
 const ERROR: &str = "error:";
 
+/// What a person does about an agent that is not ready in time.
+pub(crate) const SLOW_START: &str =
+    "run the agent by hand, do what it waits for, such as a login or an update, then run `coppice resume`";
+
 /// The process ended by itself; `who` is what a person calls it.
 pub(crate) fn crashed(who: &str, during: &str, status: Option<&str>, stderr_tail: &str) -> Failure {
     let status = status.unwrap_or("an unknown status");

@@ -255,16 +255,17 @@ fn useless(spec: &Spec, found: &Found) -> Option<Failure> {
     let (text, otherwise) = match &found.verdict {
         Verdict::TooOld { found, minimum } => (
             format!("`{program}` {found} is too old: {minimum} or later is needed"),
-            "update it the way you installed it, then run `coppice resume`",
+            "update it the way you installed it, then run `coppice resume`".to_owned(),
         ),
-        Verdict::Broken { said } => {
-            (format!("`{program}` does not tell its version: {said}"), FailureKind::Setup.hint())
-        }
+        Verdict::Broken { said } => (
+            format!("`{program}` does not tell its version: {said}"),
+            format!("run `{program} --version` in a shell until it works, then `coppice resume`"),
+        ),
         Verdict::Missing | Verdict::Untested { .. } | Verdict::Good => return None,
     };
     let command = install_command(spec, found);
     let hint = command.map(|command| format!("run `{command}`, then `coppice resume`"));
-    Some(Failure::new(FailureKind::Setup, text).with_hint(hint.unwrap_or_else(|| otherwise.to_owned())))
+    Some(Failure::new(FailureKind::Setup, text).with_hint(hint.unwrap_or(otherwise)))
 }
 
 fn place(rules: Rules) -> Place {

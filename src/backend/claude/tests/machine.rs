@@ -117,7 +117,7 @@ fn a_schema_that_was_dropped_fails_the_turn() {
     talk.line(success());
     insta::assert_snapshot!(talk.events(), @r#"
     started fresh-id restored=false models=opus
-    failed protocol "the agent did not take the schema of the response" (run `coppice doctor`: this version of the agent may be one that was not tested)
+    failed protocol "the agent did not take the schema of the response" (run `coppice doctor`, install a version of the agent that was tested, then run `coppice resume`)
     "#);
 }
 
