@@ -11,6 +11,28 @@ const DIRECTORY_VARIABLE: &str = "CODEX_HOME";
 const DEFAULT_DIRECTORY: &str = ".codex";
 const FILE: &str = "config.toml";
 
+/// Providers of models in AWS, and the variables that their login may need.
+const AWS_PROVIDERS: &[&str] = &["amazon-bedrock", "amazon-bedrock-runtime"];
+const AWS_VARIABLES: &[&str] = &[
+    "AWS_ACCESS_KEY_ID",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "AWS_CONFIG_FILE",
+    "AWS_DEFAULT_REGION",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "AWS_ROLE_ARN",
+    "AWS_ROLE_SESSION_NAME",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+];
+
+/// Whether a provider of models takes its login from AWS.
+pub fn is_aws_provider(name: &str) -> bool {
+    AWS_PROVIDERS.contains(&name)
+}
+
 /// Finds the variables that the configuration in use names. `variable` looks up a variable, `read` reads a file.
 pub fn find_named_variables(
     variable: impl Fn(&str) -> Option<OsString>,
@@ -24,11 +46,10 @@ pub fn find_named_variables(
 /// The variables that model providers take their keys and headers from. A configuration that cannot be read names none.
 pub fn parse_named_variables(config: &str) -> Vec<String> {
     let Ok(document) = config.parse::<DocumentMut>() else { return Vec::new() };
-    let Some(providers) = document.get("model_providers").and_then(|item| item.as_table_like()) else {
-        return Vec::new();
-    };
-    let mut names = Vec::new();
-    for (_, provider) in providers.iter() {
+    let uses_aws = document.get("model_provider").and_then(|name| name.as_str()).is_some_and(is_aws_provider);
+    let mut names: Vec<_> = AWS_VARIABLES.iter().filter(|_| uses_aws).map(|&name| name.to_owned()).collect();
+    let providers = document.get("model_providers").and_then(|item| item.as_table_like());
+    for (_, provider) in providers.into_iter().flat_map(|providers| providers.iter()) {
         names.extend(provider.get("env_key").and_then(|key| key.as_str()).map(str::to_owned));
         let headers = provider.get("env_http_headers").and_then(|headers| headers.as_table_like());
         let variables = headers.into_iter().flat_map(|headers| headers.iter()).filter_map(|(_, name)| name.as_str());
@@ -46,7 +67,13 @@ mod tests {
         let config = "model_provider = \"x\"\n[model_providers.x]\nenv_key = \"X_KEY\"\n\
                       env_http_headers = { \"A\" = \"X_ORG\" }\n[model_providers.y]\nname = \"Y\"\n";
         assert_eq!(parse_named_variables(config), ["X_KEY", "X_ORG"]);
-        for config in ["= broken", "model_providers = 3", ""] {
+        let bedrock =
+            parse_named_variables("model_provider = \"amazon-bedrock\"\n[model_providers.x]\nenv_key = \"X\"\n");
+        assert!(
+            bedrock.iter().any(|name| name == "AWS_PROFILE") && bedrock.iter().any(|name| name == "X"),
+            "{bedrock:?}"
+        );
+        for config in ["model_providers.amazon-bedrock.aws.region = \"x\"", "= broken", "model_providers = 3", ""] {
             assert_eq!(parse_named_variables(config), Vec::<String>::new(), "{config}");
         }
     }
