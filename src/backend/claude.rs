@@ -284,7 +284,7 @@ async fn start(
         stop: launch.spec.stop,
         login: find_remedy(LoginSources {
             env: &environment,
-            backend_env: &launch.spec.env,
+            spec: &launch.spec,
             settings_env: &settings.env,
             settings_file: &user_settings::path(&environment).unwrap_or_default(),
         }),

@@ -273,6 +273,7 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
         project_env: launch.project_env.clone(),
         config_file: home.path().map(|home| home.join(CONFIG)),
         unset,
+        spec: launch.spec.clone(),
         patience: launch.spec.stop.cancel,
     };
     wishes.profile = profile(launch, &wishes, home.path().map(PathBuf::as_path), &key);

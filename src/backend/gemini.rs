@@ -166,6 +166,7 @@ async fn prepare(
         resume: launch.resume.take(),
         tools: launch.tools.clone(),
         entrance,
+        spec: launch.spec.clone(),
     };
     // Files are read and written, so this is no work for the runtime's own threads.
     let furnished = tokio::task::spawn_blocking(move || furnish(&home, wishes));
@@ -202,6 +203,7 @@ struct Wishes {
     tools: Vec<ServedTool>,
     /// The way to the tools; without one, none is served.
     entrance: Option<Entrance>,
+    spec: Spec,
 }
 
 /// The user's login, as far as only another login changes it.
@@ -239,7 +241,7 @@ struct Furnished {
 }
 
 fn furnish(home: &AgentDir, wishes: Wishes) -> Result<Furnished, Failure> {
-    let Wishes { purpose, native, env, tree, resume, tools, entrance } = wishes;
+    let Wishes { purpose, native, env, tree, resume, tools, entrance, spec } = wishes;
     let login = login::find(&users_dir(&env), &env);
     let instructions = match purpose {
         Purpose::Session => instructions::read(&tree, &users_dir(&env), &env),
@@ -263,7 +265,7 @@ fn furnish(home: &AgentDir, wishes: Wishes) -> Result<Furnished, Failure> {
         journal::protect(home, id).unwrap_or_else(|error| warn!(%error, "journal not protected"));
     }
     let complete = login.complete(&env);
-    let (cloud_files, remedy) = (cloud_files(&complete), login.remedy(&complete));
+    let (cloud_files, remedy) = (cloud_files(&complete), login.remedy(&complete, &spec));
     let env = environment(env, login.env, home.path());
     Ok(Furnished { env, policy, resume, login: login.files, cloud_files, remedy })
 }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::backend::failure::Failure;
 use crate::backend::hosts::model_hosts;
-use crate::backend::remedy::{LoginRemedy, value};
+use crate::backend::remedy::{cloud_keys, value};
 use crate::backend::spec::{Spec, Transport};
 use crate::backend::user_login::describe_cloud_login;
 use crate::backend::{claude, codex, gemini, state};
@@ -84,8 +84,17 @@ pub(crate) fn find_config_error(spec: &Spec, env: &[(String, String)]) -> Option
     Some(ConfigError { message, effect })
 }
 
-/// A failed login in the light of settings that cannot be read, which may hold it.
+/// A failed login in the light of settings that cannot be read, which may hold it, and with the name of an agent about
+/// which nothing else is known.
 pub(crate) fn explain_auth_failure(failure: Failure, spec: &Spec, env: &[(String, String)]) -> Failure {
+    let failure = match spec.command.first().filter(|_| failure.hint == failure.kind.hint()) {
+        Some(program) => failure.with_hint(format!(
+            "log in with `{program}` itself, or set its key below `[backends.{}.env]` in config.toml; then run \
+             `coppice resume`",
+            spec.name
+        )),
+        None => failure,
+    };
     match find_config_error(spec, env) {
         Some(ConfigError { message, effect: ConfigErrorEffect::Ignored }) => Failure {
             message: format!("{}; {message}, so its settings are not used", failure.message),
@@ -133,7 +142,7 @@ pub(crate) fn find_model_setting(spec: &Spec, env: &[(String, String)]) -> Optio
 /// settings choose a model by themselves. Reads files.
 pub(crate) fn lists_whole_service(spec: &Spec, env: &[(String, String)]) -> bool {
     let env = with_own(spec, env);
-    let is_led_elsewhere = model_hosts(spec, &env) != spec.hosts || LoginRemedy::of_cloud(&env).is_some();
+    let is_led_elsewhere = model_hosts(spec, &env) != spec.hosts || !cloud_keys(&env).is_empty();
     let lists_all = match spec.transport {
         // It takes short names and older models that it does not list.
         Transport::Claude => false,

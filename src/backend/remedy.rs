@@ -11,26 +11,40 @@ pub(crate) struct LoginRemedy {
     pub(crate) command: LoginCommand,
 }
 
-/// The switches of the clouds, and the advice for each.
-const CLOUDS: &[(&[&str], &str, LoginCommand)] = &[
-    (
-        &["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_ANTHROPIC_AWS"],
-        "renew your login to AWS: run `aws sso login`, or correct `~/.aws/credentials` or your `AWS_…` variables; then run \
-         `coppice resume`",
-        LoginCommand::None,
-    ),
-    (
-        &["CLAUDE_CODE_USE_VERTEX", "GOOGLE_GENAI_USE_VERTEXAI"],
-        "renew your login to Google Cloud: run `gcloud auth application-default login`, or correct the file that \
-         GOOGLE_APPLICATION_CREDENTIALS names; then run `coppice resume`",
-        LoginCommand::Other("gcloud auth application-default login"),
-    ),
-    (
-        &["CLAUDE_CODE_USE_FOUNDRY"],
-        "renew your login to Azure: run `az login`, or correct your `ANTHROPIC_FOUNDRY_…` and `AZURE_…` variables; then run \
-         `coppice resume`",
-        LoginCommand::Other("az login"),
-    ),
+/// A cloud whose models a program uses.
+struct Cloud {
+    /// Variables that lead a program to it.
+    switches: &'static [&'static str],
+    /// Variables with its keys.
+    keys: &'static [&'static str],
+    hint: &'static str,
+    command: LoginCommand,
+}
+
+const AWS: Cloud = Cloud {
+    switches: &["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_ANTHROPIC_AWS"],
+    keys: &["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
+    hint: "renew your login to AWS: run `aws sso login`, or correct `~/.aws/credentials` or your `AWS_…` variables; then run \
+           `coppice resume`",
+    command: LoginCommand::None,
+};
+
+const CLOUDS: &[Cloud] = &[
+    AWS,
+    Cloud {
+        switches: &["CLAUDE_CODE_USE_VERTEX", "GOOGLE_GENAI_USE_VERTEXAI"],
+        keys: &["GOOGLE_APPLICATION_CREDENTIALS"],
+        hint: "renew your login to Google Cloud: run `gcloud auth application-default login`, or correct the file that \
+               GOOGLE_APPLICATION_CREDENTIALS names; then run `coppice resume`",
+        command: LoginCommand::Other("gcloud auth application-default login"),
+    },
+    // The files of `az login` stay out of reach of the sandbox.
+    Cloud {
+        switches: &["CLAUDE_CODE_USE_FOUNDRY"],
+        keys: &["ANTHROPIC_FOUNDRY_API_KEY"],
+        hint: "run `export ANTHROPIC_FOUNDRY_API_KEY=…` with a valid key of your resource in Azure, then `coppice resume`",
+        command: LoginCommand::None,
+    },
 ];
 
 /// The variables that name a proxy, the one that counts for services first.
@@ -59,36 +73,77 @@ impl LoginRemedy {
     }
 
     /// The advice for the cloud that a program with this environment uses; `None` while it uses none.
-    pub(crate) fn of_cloud(env: &[(String, String)]) -> Option<Self> {
-        let (_, hint, command) = CLOUDS.iter().find(|(switches, ..)| is_on(env, switches))?;
-        Some(Self { hint: (*hint).to_owned(), command: command.clone() })
+    pub(crate) fn of_cloud(env: &[(String, String)], spec: &Spec) -> Option<Self> {
+        Some(find_cloud(env)?.remedy(spec))
+    }
+
+    /// The advice for a program that uses AWS by its own configuration.
+    pub(crate) fn of_aws(spec: &Spec) -> Self {
+        AWS.remedy(spec)
+    }
+
+    /// The advice for variables that the configuration sets for the backend, which are stronger than those of a shell;
+    /// `None` where it sets none of these.
+    pub(crate) fn of_backend_variables(spec: &Spec, names: &[&str]) -> Option<Self> {
+        let set: Vec<_> = names.iter().filter(|name| value(&spec.env, name).is_some()).collect();
+        let names: Vec<_> = set.iter().map(|name| format!("`{name}`")).collect();
+        (!names.is_empty()).then(|| {
+            let (names, backend) = (names.join(", "), &spec.name);
+            Self::new(format!(
+                "correct {names} below `[backends.{backend}.env]` in config.toml, then run `coppice resume`"
+            ))
+        })
     }
 
     /// The advice for an agent about which nothing but its row is known; `None` where that says nothing either.
     pub(crate) fn of_agent(spec: &Spec) -> Option<Self> {
         match (&spec.login, &spec.key) {
+            (_, Some(key)) if value(&spec.env, key).is_some() => Self::of_backend_variables(spec, &[key]),
             (Some(login), Some(key)) => Some(Self::of_backend(format!(
                 "run `{login}`, or `export {key}=…` with a valid key; then run `coppice resume`"
             ))),
             (Some(login), None) => Some(Self::of_backend(format!("run `{login}`, then run `coppice resume`"))),
-            (None, Some(key)) => Some(Self::of_variable(key)),
+            (None, Some(key)) => Some(Self::of_variable(key, spec)),
             (None, None) => None,
         }
     }
 
-    /// The advice for a key in a variable of the user's shell.
-    pub(crate) fn of_variable(name: &str) -> Self {
-        Self::new(format!("run `export {name}=…` with a valid key, then `coppice resume`"))
+    /// The advice for a key in a variable.
+    pub(crate) fn of_variable(name: &str, spec: &Spec) -> Self {
+        Self::of_backend_variables(spec, &[name])
+            .unwrap_or_else(|| Self::new(format!("run `export {name}=…` with a valid key, then `coppice resume`")))
     }
 }
 
-/// A failure to reach a service, with the proxy that the environment names.
-pub(crate) fn explain_transport_failure(failure: Failure, env: &[(String, String)]) -> Failure {
-    let Some((name, proxy)) = PROXIES.iter().find_map(|name| Some((name, value(env, name)?))) else { return failure };
-    let proxy = without_login(proxy);
+impl Cloud {
+    fn remedy(&self, spec: &Spec) -> LoginRemedy {
+        let usual = || LoginRemedy { hint: self.hint.to_owned(), command: self.command.clone() };
+        LoginRemedy::of_backend_variables(spec, self.keys).unwrap_or_else(usual)
+    }
+}
+
+/// The cloud that a program with this environment uses.
+fn find_cloud(env: &[(String, String)]) -> Option<&'static Cloud> {
+    CLOUDS.iter().find(|cloud| is_on(env, cloud.switches))
+}
+
+/// The variables with the keys of the cloud that a program with this environment uses; none while it uses none.
+pub(crate) fn cloud_keys(env: &[(String, String)]) -> &'static [&'static str] {
+    find_cloud(env).map_or(&[], |cloud| cloud.keys)
+}
+
+/// A failure to reach a service, with the proxy that the environment names, or the configuration of the backend.
+pub(crate) fn explain_transport_failure(failure: Failure, spec: &Spec, env: &[(String, String)]) -> Failure {
+    let in_row =
+        |name: &&str| Some((format!("below `[backends.{}.env]` in config.toml ", spec.name), value(&spec.env, name)?));
+    let find = |name: &'static str| {
+        let (place, proxy) = in_row(&name).or_else(|| Some((String::new(), value(env, name)?)))?;
+        Some((name, place, without_login(proxy)))
+    };
+    let Some((name, place, proxy)) = PROXIES.iter().copied().find_map(find) else { return failure };
     failure.with_hint(format!(
-        "the backend could not reach its service: check the network and the proxy `{proxy}` that `{name}` names, then run \
-         `coppice resume`"
+        "the backend could not reach its service: check the network and the proxy `{proxy}` that `{name}` {place}names, \
+         then run `coppice resume`"
     ))
 }
 
@@ -120,6 +175,36 @@ pub(crate) fn value<'a>(env: &'a [(String, String)], name: &str) -> Option<&'a s
 mod tests {
     use super::*;
     use crate::backend::failure::FailureKind;
+    use crate::backend::registry;
+
+    /// A backend whose configuration sets these variables.
+    fn row(env: &[(&str, &str)]) -> Spec {
+        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        registry::from_config("mine", vec!["mine".to_owned()], env, Vec::new())
+    }
+
+    #[test]
+    fn what_the_configuration_sets_is_corrected_there() {
+        let correct = |name: &str| {
+            format!("correct `{name}` below `[backends.mine.env]` in config.toml, then run `coppice resume`")
+        };
+        let pair = |name: &str| vec![(name.to_owned(), "1".to_owned())];
+        let set = |name: &'static str| row(&[(name, "x")]);
+        for (switch, key) in [
+            ("CLAUDE_CODE_USE_BEDROCK", "AWS_ACCESS_KEY_ID"),
+            ("CLAUDE_CODE_USE_VERTEX", "GOOGLE_APPLICATION_CREDENTIALS"),
+            ("CLAUDE_CODE_USE_FOUNDRY", "ANTHROPIC_FOUNDRY_API_KEY"),
+        ] {
+            assert_eq!(LoginRemedy::of_cloud(&pair(switch), &set(key)).unwrap(), LoginRemedy::new(correct(key)));
+        }
+        let agent = Spec { login: Some("mine login".to_owned()), key: Some("MY_KEY".to_owned()), ..set("MY_KEY") };
+        assert_eq!(LoginRemedy::of_agent(&agent).unwrap(), LoginRemedy::new(correct("MY_KEY")));
+        assert_eq!(LoginRemedy::of_variable("MY_KEY", &agent).hint, correct("MY_KEY"));
+        let failure = Failure::new(FailureKind::Transport, "no");
+        let hint = explain_transport_failure(failure, &set("HTTPS_PROXY"), &pair("HTTPS_PROXY")).hint;
+        let named = "the proxy `x` that `HTTPS_PROXY` below `[backends.mine.env]` in config.toml names, then run";
+        assert!(hint.contains(named), "{hint}");
+    }
 
     #[test]
     fn the_cloud_in_use_has_its_own_login() {
@@ -128,11 +213,11 @@ mod tests {
             ("CLAUDE_CODE_USE_BEDROCK=0", None),
             ("CLAUDE_CODE_USE_VERTEX=true", Some("gcloud auth application-default login")),
             ("GOOGLE_GENAI_USE_VERTEXAI=true", Some("gcloud auth application-default login")),
-            ("CLAUDE_CODE_USE_FOUNDRY=1", Some("az login")),
+            ("CLAUDE_CODE_USE_FOUNDRY=1", Some("export ANTHROPIC_FOUNDRY_API_KEY=…")),
             ("PATH=/bin", None),
         ] {
             let (name, value) = switch.split_once('=').unwrap();
-            let remedy = LoginRemedy::of_cloud(&[(name.to_owned(), value.to_owned())]);
+            let remedy = LoginRemedy::of_cloud(&[(name.to_owned(), value.to_owned())], &row(&[]));
             assert_eq!(remedy.is_some(), expected.is_some(), "{switch}");
             if let (Some(remedy), Some(command)) = (remedy, expected) {
                 assert!(remedy.hint.contains(command) && remedy.hint.ends_with("`coppice resume`"), "{}", remedy.hint);
@@ -144,7 +229,7 @@ mod tests {
     fn a_service_out_of_reach_is_told_with_the_proxy() {
         let hint = |variables: &[(&str, &str)]| {
             let env: Vec<_> = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            explain_transport_failure(Failure::new(FailureKind::Transport, "no"), &env).hint
+            explain_transport_failure(Failure::new(FailureKind::Transport, "no"), &row(&[]), &env).hint
         };
         let named = |proxy: &str| {
             let check = "the backend could not reach its service: check the network";

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::backend::claude::argv::KEY_VARIABLE;
-use crate::backend::remedy::{LoginRemedy, value};
+use crate::backend::remedy::{LoginRemedy, cloud_keys, value};
+use crate::backend::spec::Spec;
 
 /// For a login of the program's own.
 const LOGIN: &str = "run `claude auth login` (with `--sso` where the organisation asks for it), check it with \
@@ -19,18 +20,19 @@ const TOKEN: &str = "CLAUDE_CODE_OAUTH_TOKEN";
 pub(crate) struct LoginSources<'a> {
     /// The whole environment of the program.
     pub(crate) env: &'a [(String, String)],
-    /// What `[backends.claude] env` sets of it.
-    pub(crate) backend_env: &'a [(String, String)],
+    /// The backend, and what its configuration sets of it.
+    pub(crate) spec: &'a Spec,
     /// What `env` of the user's settings sets of it, and their file.
     pub(crate) settings_env: &'a [(String, String)],
     pub(crate) settings_file: &'a Path,
 }
 
 pub(crate) fn find_remedy(sources: LoginSources<'_>) -> LoginRemedy {
-    let LoginSources { env, settings_file, .. } = sources;
+    let LoginSources { env, spec, settings_env, settings_file } = sources;
     let is_set = |name: &str| value(env, name).is_some();
-    if let Some(remedy) = LoginRemedy::of_cloud(env) {
-        return remedy;
+    if let Some(remedy) = LoginRemedy::of_cloud(env, spec) {
+        let key = cloud_keys(env).iter().find(|name| value(settings_env, name).is_some());
+        return key.map_or(remedy, |name| replace_key(name, sources));
     }
     if let Some(name) = KEYS.iter().find(|name| is_set(name)) {
         return replace_key(name, sources);
@@ -46,14 +48,11 @@ pub(crate) fn find_remedy(sources: LoginSources<'_>) -> LoginRemedy {
 
 /// How a key is replaced where it is set.
 fn replace_key(name: &str, sources: LoginSources<'_>) -> LoginRemedy {
-    let LoginSources { backend_env, settings_env, settings_file, .. } = sources;
-    let sets = |env: &[(String, String)]| value(env, name).is_some();
-    if sets(backend_env) {
-        return LoginRemedy::new(format!(
-            "correct `{name}` below `[backends.claude.env]` in config.toml, then run `coppice resume`"
-        ));
+    let LoginSources { spec, settings_env, settings_file, .. } = sources;
+    if let Some(remedy) = LoginRemedy::of_backend_variables(spec, &[name]) {
+        return remedy;
     }
-    if sets(settings_env) {
+    if value(settings_env, name).is_some() {
         let file = settings_file.display();
         return LoginRemedy::new(format!("correct `{name}` in `env` of `{file}`, then run `coppice resume`"));
     }
@@ -66,6 +65,7 @@ fn replace_key(name: &str, sources: LoginSources<'_>) -> LoginRemedy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::claude;
     use crate::backend::failure::LoginCommand;
 
     #[test]
@@ -90,15 +90,21 @@ mod tests {
                 "correct `ANTHROPIC_API_KEY` below `[backends.claude.env]` in config.toml",
             ),
             (&["ANTHROPIC_API_KEY", "CLAUDE_CODE_USE_BEDROCK"], &[], &[], "renew your login to AWS"),
+            (
+                &["CLAUDE_CODE_USE_FOUNDRY"],
+                &["ANTHROPIC_FOUNDRY_API_KEY"],
+                &[],
+                "correct `ANTHROPIC_FOUNDRY_API_KEY` in `env` of `/h/settings.json`, then",
+            ),
         ] {
             let (settings_env, backend_env) = (pairs(settings), pairs(backend));
             let env = [pairs(shell), settings_env.clone(), backend_env.clone()].concat();
             let settings_file = Path::new("/h/settings.json");
-            let sources =
-                LoginSources { env: &env, backend_env: &backend_env, settings_env: &settings_env, settings_file };
+            let spec = Spec { env: backend_env, ..claude::spec() };
+            let sources = LoginSources { env: &env, spec: &spec, settings_env: &settings_env, settings_file };
             let remedy = find_remedy(sources);
             assert!(remedy.hint.starts_with(expected), "{}", remedy.hint);
-            assert!(remedy.hint.contains("then run `coppice resume`"), "{}", remedy.hint);
+            assert!(remedy.hint.ends_with("`coppice resume`"), "{}", remedy.hint);
             assert_eq!(remedy.command == LoginCommand::Backend, expected.starts_with("run `claude auth login`"));
         }
     }

@@ -8,8 +8,10 @@ use serde_json::Value;
 
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::remedy::LoginRemedy;
-pub(super) use crate::backend::transport::fault::{closed, crashed, interrupted};
+use crate::backend::spec::Spec;
+pub(super) use crate::backend::transport::fault::{SLOW_START, closed, crashed, interrupted};
 use crate::backend::transport::jsonrpc::RpcError;
+use crate::config::agent_variables::is_aws_provider;
 
 /// What a person does when nobody is logged in.
 pub(super) const LOGIN: &str = "run `codex login`, or `codex login --with-api-key` with a key on stdin (one in the \
@@ -29,9 +31,14 @@ pub(super) enum Refusal {
     Silence,
 }
 
+/// How Codex says that it has no key at all: what prints one failed, or there is no login to AWS. The service is not asked.
+const NO_KEY: &[&str] = &["provider auth command", "failed to load AWS credentials"];
+
 /// What is known about the user's configuration.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UserConfig<'a> {
+    /// The backend, with the variables that the configuration of Coppice sets.
+    pub(super) spec: &'a Spec,
     /// As Codex reads it.
     pub(super) effective: &'a Value,
     pub(super) file: Option<&'a Path>,
@@ -85,11 +92,12 @@ fn classify_text(message: &str) -> Failure {
     let inner = body["error"]["message"].as_str().map_or_else(|| said(message), str::to_owned);
     if body["error"]["code"] == "invalid_json_schema" || message.contains("invalid_json_schema") {
         let text = format!("the service refuses the schema of the response: {inner}");
-        return Failure::new(FailureKind::Protocol, text).with_hint("choose another model with `--model`");
+        return Failure::new(FailureKind::Protocol, text).with_hint(FailureKind::Model.hint());
     }
     let says = |words: &str| message.contains(words);
     let kind = match () {
         () if says(UNSET) => FailureKind::Setup,
+        () if NO_KEY.iter().any(|words| says(words)) => return not_logged_in(&inner),
         () if says("stream disconnected") || says("idle timeout") => FailureKind::Transport,
         () if says("max_output_tokens") => FailureKind::Context,
         () if says("content_filter") => FailureKind::Model,
@@ -100,7 +108,8 @@ fn classify_text(message: &str) -> Failure {
 }
 
 /// The same failure, for a model provider of the user's own: with the variables that its key and its headers are in, and who
-/// says so. A header that is not sent at all is the more likely reason of a refusal.
+/// says so. A header that is not sent at all is the more likely reason of a refusal. What the configuration of Coppice sets
+/// is corrected there, and a provider that takes no login of Codex gets no advice about one.
 pub(super) fn name_variables(failure: Failure, user: UserConfig<'_>) -> Failure {
     let name = user.effective["model_provider"].as_str().unwrap_or_default();
     let provider = &user.effective["model_providers"][name];
@@ -111,10 +120,16 @@ pub(super) fn name_variables(failure: Failure, user: UserConfig<'_>) -> Failure 
     let source = |what: &str| format!("`{file}` takes {what} of the model provider `{name}` from");
     if let Some(key) = key.filter(|_| failure.message.contains(UNSET)) {
         let message = format!("{} the variable `{key}`, which is not set", source("the key"));
-        return Failure { message, ..failure }.with_hint(format!("run `export {key}=…`, then `coppice resume`"));
+        let hint = LoginRemedy::of_backend_variables(user.spec, &[key])
+            .map_or_else(|| format!("run `export {key}=…`, then `coppice resume`"), |remedy| remedy.hint);
+        return Failure { message, ..failure }.with_hint(hint);
     }
     if failure.kind != FailureKind::Auth {
         return failure;
+    }
+    let variables: Vec<&str> = key.into_iter().chain(headers.iter().copied()).collect();
+    if let Some(remedy) = LoginRemedy::of_backend_variables(user.spec, &variables) {
+        return failure.with_remedy(&remedy);
     }
     let is_unset = |variable: &&str| user.unset.iter().any(|unset| unset == variable);
     let missing: Vec<&str> = headers.iter().copied().filter(is_unset).collect();
@@ -126,23 +141,55 @@ pub(super) fn name_variables(failure: Failure, user: UserConfig<'_>) -> Failure 
             format!("{} {}, {unset}: run {export}, then `coppice resume`", source("headers"), listed(&missing))
         }
         ([], Some(key), [_, ..]) if is_forbidden => {
-            let both: Vec<&str> = [key].into_iter().chain(headers.iter().copied()).collect();
             let (source, headers) = (source("the key"), listed(&headers));
             format!(
                 "{source} the variable `{key}` and headers from {headers}: run {} with valid values, then `coppice resume`",
-                export(&both)
+                export(&variables)
             )
         }
         ([], Some(key), _) => {
-            format!("{} the variable `{key}`: {}", source("the key"), LoginRemedy::of_variable(key).hint)
+            format!("{} the variable `{key}`: {}", source("the key"), LoginRemedy::of_variable(key, user.spec).hint)
         }
         ([], None, [_, ..]) => {
             let export = export(&headers);
             format!("{} {}: run {export} with valid values, then `coppice resume`", source("headers"), listed(&headers))
         }
-        ([], None, []) => return failure,
+        ([], None, []) => match find_other_remedy(name, provider, &file, user.spec) {
+            Some(remedy) => return failure.with_remedy(&remedy),
+            None => return failure,
+        },
     };
     failure.with_remedy(&LoginRemedy::new(hint))
+}
+
+/// What helps against the refusal of a provider that takes no variables; `None` where the login of Codex counts, which is so
+/// only for the service of OpenAI and for providers that ask for it.
+fn find_other_remedy(name: &str, provider: &Value, file: &str, spec: &Spec) -> Option<LoginRemedy> {
+    let is_set = |key: &str| !provider[key].is_null();
+    let correct = |key: &str| {
+        LoginRemedy::new(format!(
+            "correct `{key}` of the model provider `{name}` in `{file}`, then run `coppice resume`"
+        ))
+    };
+    if let Some(command) = provider["auth"]["command"].as_str() {
+        return Some(LoginRemedy::new(format!(
+            "`{file}` takes the key of the model provider `{name}` from what `{command}` prints: correct that, then run \
+             `coppice resume`"
+        )));
+    }
+    if is_aws_provider(name) {
+        return Some(LoginRemedy::of_aws(spec));
+    }
+    match () {
+        () if name.is_empty() || name == "openai" => None,
+        () if is_set("experimental_bearer_token") => Some(correct("experimental_bearer_token")),
+        () if provider["requires_openai_auth"] == true => None,
+        () if is_set("http_headers") => Some(correct("http_headers")),
+        () => Some(LoginRemedy::new(format!(
+            "the model provider `{name}` of `{file}` has no key: name the variable that holds it by `env_key`, export that \
+             variable, then run `coppice resume`"
+        ))),
+    }
 }
 
 /// Variables in a sentence.
@@ -209,7 +256,7 @@ pub(super) fn cancelled() -> Failure {
 
 pub(super) fn slow_start(limit: Duration) -> Failure {
     let text = format!("codex did not start within {} seconds", limit.as_secs());
-    Failure::new(FailureKind::Timeout, text).with_hint("run `codex app-server` by hand to see what it waits for")
+    Failure::new(FailureKind::Timeout, text).with_hint(SLOW_START)
 }
 
 /// The shared process runs but answers nobody.
@@ -228,7 +275,8 @@ pub(super) fn opened_wrongly(what: &str, asked: &str, got: &str) -> Failure {
 /// Commands cannot be confined on this machine; none is run then.
 pub(super) fn no_sandbox(said: &str) -> Failure {
     let reason = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it gave no reason").trim();
-    let hint = "install bubblewrap and allow user namespaces, or set `sandbox.level = \"off\"`";
+    let hint = "install bubblewrap and allow user namespaces, or set `level = \"off\"` below `[sandbox]` in config.toml; then run \
+                `coppice resume`";
     Failure::new(FailureKind::Sandbox, format!("codex cannot make a sandbox for commands: {reason}")).with_hint(hint)
 }
 
@@ -240,14 +288,15 @@ pub(super) fn no_directory(what: &str, path: &Path) -> Failure {
 pub(super) fn unfit_home(home: &Path, temporary: &Path) -> Failure {
     let (home, temporary) = (home.display(), temporary.display());
     let text = format!("codex cannot run commands with its home `{home}` below the temporary directory `{temporary}`");
-    Failure::new(FailureKind::Sandbox, text).with_hint("set CODEX_HOME to a directory elsewhere")
+    Failure::new(FailureKind::Sandbox, text)
+        .with_hint("run `export CODEX_HOME=…` with a directory elsewhere, then `coppice resume`")
 }
 
 /// Codex keeps its conversations there, and ends without.
 pub(super) fn unwritable_home(home: &Path, error: &io::Error) -> Failure {
     let hint = match error.kind() {
         io::ErrorKind::StorageFull => "free some space on that disk, then run `coppice resume`",
-        _ => "make that directory writable, or set CODEX_HOME to another one; then run `coppice resume`",
+        _ => "make that directory writable, or `export CODEX_HOME=…` with another one; then run `coppice resume`",
     };
     Failure::new(FailureKind::Setup, format!("codex cannot write in its home `{}`: {error}", home.display()))
         .with_hint(hint)
@@ -274,6 +323,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::backend::codex;
 
     #[track_caller]
     fn check(info: Value, message: &str, kind: &str, text: &str) {
@@ -322,7 +372,7 @@ mod tests {
         let user = json!({"model_provider": "x", "model_providers": {"x": {"env_key": "X_KEY"}}});
         let file = Some(Path::new("/c/config.toml"));
         let named = |message: &str, info: Value, user: &Value| {
-            let user = UserConfig { effective: user, file, unset: &[] };
+            let user = UserConfig { spec: &codex::spec(), effective: user, file, unset: &[] };
             let failure = name_variables(classify(&json!({"message": message, "codexErrorInfo": info})), user);
             (failure.kind.as_str(), failure.message, failure.hint)
         };
@@ -349,7 +399,7 @@ mod tests {
             let info = json!({"httpConnectionFailed": {"httpStatusCode": status}});
             let message = format!("unexpected status {status}: no");
             let unset: Vec<_> = unset.iter().map(|&name| name.to_owned()).collect();
-            let user = UserConfig { effective, file, unset: &unset };
+            let user = UserConfig { spec: &codex::spec(), effective, file, unset: &unset };
             name_variables(classify(&json!({"message": message, "codexErrorInfo": info})), user).hint
         };
         let hints = [
@@ -371,13 +421,54 @@ mod tests {
     }
 
     #[test]
+    fn a_provider_that_takes_no_login_of_codex_gets_no_advice_about_one() {
+        let hint = |name: &str, provider: Value, message: &str, env: &[&str]| {
+            let env = env.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect();
+            let (spec, effective) =
+                (Spec { env, ..codex::spec() }, json!({"model_provider": name, "model_providers": {name: provider}}));
+            let user = UserConfig { spec: &spec, effective: &effective, file: Some(Path::new("/c")), unset: &[] };
+            let info = if message == REFUSED {
+                json!({"httpConnectionFailed": {"httpStatusCode": 401}})
+            } else {
+                json!("other")
+            };
+            let failure = name_variables(classify(&json!({"message": message, "codexErrorInfo": info})), user);
+            assert_eq!(failure.kind, FailureKind::Auth, "{message}");
+            failure.hint
+        };
+        const REFUSED: &str = "unexpected status 401 Unauthorized: no";
+        let aws = "stream disconnected before completion: failed to load AWS credentials: the credential provider was not enabled";
+        let command = "provider auth command `key` exited with status exit status: 1";
+        let hints = [
+            hint("x", json!({"auth": {"command": "key"}}), command, &[]),
+            hint("amazon-bedrock", json!({"auth": null}), aws, &[]),
+            hint("amazon-bedrock", json!({"auth": null}), aws, &["AWS_ACCESS_KEY_ID", "AWS_REGION"]),
+            hint("x", json!({"env_key": "X_KEY"}), REFUSED, &["X_KEY"]),
+            hint("x", json!({"experimental_bearer_token": "t"}), REFUSED, &[]),
+            hint("x", json!({"http_headers": {"A": "b"}}), REFUSED, &[]),
+            hint("x", json!({}), REFUSED, &[]),
+            hint("x", json!({"requires_openai_auth": true}), REFUSED, &[]),
+        ];
+        insta::assert_snapshot!(hints.join("\n"), @r"
+        `/c` takes the key of the model provider `x` from what `key` prints: correct that, then run `coppice resume`
+        renew your login to AWS: run `aws sso login`, or correct `~/.aws/credentials` or your `AWS_…` variables; then run `coppice resume`
+        correct `AWS_ACCESS_KEY_ID` below `[backends.codex.env]` in config.toml, then run `coppice resume`
+        correct `X_KEY` below `[backends.codex.env]` in config.toml, then run `coppice resume`
+        correct `experimental_bearer_token` of the model provider `x` in `/c`, then run `coppice resume`
+        correct `http_headers` of the model provider `x` in `/c`, then run `coppice resume`
+        the model provider `x` of `/c` has no key: name the variable that holds it by `env_key`, export that variable, then run `coppice resume`
+        run `codex login`, or `codex login --with-api-key` with a key on stdin (one in the environment is not used), then `coppice resume`
+        ");
+    }
+
+    #[test]
     fn a_home_that_cannot_be_written_is_named() {
         let told = |kind: io::ErrorKind| {
             let Failure { kind, message, hint, .. } = unwritable_home(Path::new("/c"), &kind.into());
             format!("{kind}: {message} | {hint}")
         };
         insta::assert_snapshot!([told(io::ErrorKind::PermissionDenied), told(io::ErrorKind::StorageFull)].join("\n"), @r"
-        setup: codex cannot write in its home `/c`: permission denied | make that directory writable, or set CODEX_HOME to another one; then run `coppice resume`
+        setup: codex cannot write in its home `/c`: permission denied | make that directory writable, or `export CODEX_HOME=…` with another one; then run `coppice resume`
         setup: codex cannot write in its home `/c`: no storage space | free some space on that disk, then run `coppice resume`
         ");
     }

@@ -11,6 +11,7 @@ use crate::backend::codex::profile::Profile;
 use crate::backend::codex::tool_name::to_codex;
 use crate::backend::event::{Block, Model};
 use crate::backend::failure::Failure;
+use crate::backend::spec::Spec;
 use crate::backend::{Native, NativeTool, Purpose, ServedTool};
 use crate::permission::Posture;
 
@@ -41,6 +42,8 @@ pub(super) struct Wishes {
     pub(super) config_file: Option<PathBuf>,
     /// Variables that it names and that the process does not have.
     pub(super) unset: Vec<String>,
+    /// The backend, for what a person is told about its variables.
+    pub(super) spec: Spec,
     /// How long an interrupted turn may take to end.
     pub(super) patience: Duration,
 }

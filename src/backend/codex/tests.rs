@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::profile::{Places, Profile, TreeAccess};
 use super::settings::Wishes;
 use super::thread::{Effect, Input, Thread};
+use crate::backend::codex;
 use crate::backend::event::{AgentInfo, Block, Command, Event};
 use crate::backend::{Limits, Native, Purpose};
 use crate::permission::Posture;
@@ -42,6 +43,7 @@ fn wishes() -> Wishes {
         project_env: Vec::new(),
         config_file: None,
         unset: Vec::new(),
+        spec: codex::spec(),
         patience: PATIENCE,
     }
 }

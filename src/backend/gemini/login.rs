@@ -5,11 +5,12 @@
 use std::path::{Path, PathBuf};
 
 use crate::backend::remedy::{LoginRemedy, value};
+use crate::backend::spec::Spec;
 use crate::backend::user_file::{read_beginning, read_json, read_text};
 
 /// The variables that decide a login; a repository's `.env` must not set any of them.
 const VARIABLES: &[&str] = &[
-    "GEMINI_API_KEY",
+    KEY,
     "GOOGLE_API_KEY",
     "GOOGLE_CLOUD_PROJECT",
     "GOOGLE_CLOUD_LOCATION",
@@ -38,8 +39,14 @@ const GOOGLE: &str = "oauth-personal";
 /// No file of a login is nearly as long.
 const LONGEST_LOGIN: u64 = 256 * 1024;
 
-/// What a person does about a login to Google or a key that is missing or refused.
-const LOGIN: &str = "run `gemini` once and log in, or set GEMINI_API_KEY; then run `coppice resume`";
+/// The variable with a key for the service without Vertex.
+const KEY: &str = "GEMINI_API_KEY";
+
+/// What a person does about a login to Google that is missing or refused: while it is chosen, a key does not count.
+const GOOGLE_HINT: &str = "run `gemini` once and log in there by `/auth`, then run `coppice resume`";
+/// The same about a key.
+const KEY_HINT: &str = "run `gemini` once and log in there by `/auth`, or `export GEMINI_API_KEY=…` with a valid key; then run \
+                        `coppice resume`";
 
 /// A login that a conversation can use, and the model that the user chose with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,11 +94,15 @@ impl Login {
     }
 
     /// What a person does when this login is refused, in a complete environment.
-    pub(super) fn remedy(&self, env: &[(String, String)]) -> LoginRemedy {
+    pub(super) fn remedy(&self, env: &[(String, String)], spec: &Spec) -> LoginRemedy {
+        let google = || LoginRemedy::of_backend(GOOGLE_HINT);
         match self.kind.as_str() {
-            VERTEX if value(env, VERTEX_KEY).is_some() => LoginRemedy::of_variable(VERTEX_KEY),
-            VERTEX => LoginRemedy::of_cloud(env).unwrap_or_else(|| LoginRemedy::of_backend(LOGIN)),
-            _ => LoginRemedy::of_backend(LOGIN),
+            VERTEX if value(env, VERTEX_KEY).is_some() => LoginRemedy::of_variable(VERTEX_KEY, spec),
+            VERTEX => LoginRemedy::of_cloud(env, spec).unwrap_or_else(google),
+            API_KEY => {
+                LoginRemedy::of_backend_variables(spec, &[KEY]).unwrap_or_else(|| LoginRemedy::of_backend(KEY_HINT))
+            }
+            _ => google(),
         }
     }
 
@@ -126,7 +137,7 @@ fn choose(chosen: Option<&str>, variables: &[(&str, &str)], google: Google) -> S
 }
 
 fn is_key(name: &str, value: &str) -> bool {
-    name == "GEMINI_API_KEY" && !value.is_empty()
+    name == KEY && !value.is_empty()
 }
 
 /// The variables of a login in a file of `NAME=value` lines.
@@ -197,6 +208,24 @@ mod tests {
         assert_eq!(find(dir.path(), &[]), login("gemini-api-key", Vec::new(), vec![creds]));
         let nowhere = dir.path().join("nowhere");
         assert_eq!(find(&nowhere, &[]), login("gemini-api-key", Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn the_hint_is_about_the_login_that_counts() {
+        let hint = |kind: &str, env: &[(&str, &str)], row: &[(&str, &str)]| {
+            let pairs = |pairs: &[(&str, &str)]| {
+                pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>()
+            };
+            let spec = Spec { env: pairs(row), ..crate::backend::gemini::spec() };
+            Login { kind: kind.to_owned(), ..Login::default() }.remedy(&pairs(env), &spec).hint
+        };
+        assert_eq!(hint(GOOGLE, &[], &[("GEMINI_API_KEY", "k")]), GOOGLE_HINT);
+        assert_eq!(hint(API_KEY, &[], &[]), KEY_HINT);
+        for (kind, key) in [(API_KEY, "GEMINI_API_KEY"), (VERTEX, "GOOGLE_API_KEY")] {
+            let expected =
+                format!("correct `{key}` below `[backends.gemini.env]` in config.toml, then run `coppice resume`");
+            assert_eq!(hint(kind, &[(key, "k")], &[(key, "k")]), expected);
+        }
     }
 
     #[test]

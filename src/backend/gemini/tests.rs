@@ -20,6 +20,7 @@ fn wishes(env: Vec<(String, String)>, tree: &Path, resume: Option<String>) -> Wi
         resume,
         tools: Vec::new(),
         entrance: None,
+        spec: spec(),
     }
 }
 

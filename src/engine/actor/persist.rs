@@ -177,7 +177,7 @@ impl Actor {
             }
             // At `restricted`, a proxy of ours is in its place.
             (FailureKind::Transport, Some(spec)) if turn.config.sandbox.level != Level::Restricted => {
-                remedy::explain_transport_failure(failure, &login::with_own(spec, &env))
+                remedy::explain_transport_failure(failure, spec, &env)
             }
             _ => failure,
         };

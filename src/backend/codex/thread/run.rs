@@ -5,6 +5,7 @@ use tracing::debug;
 
 use crate::backend::codex::approval;
 use crate::backend::codex::fault::{self, UserConfig};
+use crate::backend::codex::settings::Wishes;
 use crate::backend::codex::thread::{Effect, Phase, Stop, Thread, answered};
 use crate::backend::codex::turn;
 use crate::backend::event::Event;
@@ -71,8 +72,8 @@ impl Thread {
             Stop::Wanted | Stop::Asked => Err(fault::interrupted()),
         };
         let was_stopped = outcome.is_err() && (ended["status"] == "interrupted" || self.is_stopping());
-        let user =
-            UserConfig { effective: &self.user, file: self.wishes.config_file.as_deref(), unset: &self.wishes.unset };
+        let Wishes { spec, config_file, unset, .. } = &self.wishes;
+        let user = UserConfig { spec, effective: &self.user, file: config_file.as_deref(), unset };
         let outcome = outcome.unwrap_or_else(|failure| Event::Failed(fault::name_variables(failure, user)));
         // A command that goes on without its turn would write to a work tree that counts as done.
         if was_stopped || !running.is_empty() {
