@@ -299,6 +299,9 @@ pub(super) struct ConversationRecord {
     /// Never stored: it is made from keys.
     #[serde(skip)]
     pub(super) start_fingerprint: Option<String>,
+    /// The sandbox that its process was started in; never stored: it ends with the process.
+    #[serde(skip)]
+    pub(super) surroundings: std::sync::Arc<super::prepare::launch::Surroundings>,
 }
 
 /// Who works, and how.

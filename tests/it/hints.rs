@@ -1,5 +1,7 @@
 //! What a failed turn advises, done as it says: whoever follows a hint literally goes on.
 
+mod codex;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -12,7 +14,7 @@ use crate::env::TestEnv;
 use crate::script::{misfit, say, steps};
 
 /// An agent that runs a script before it does anything, with the message it got in `$line`: what the script prints is the
-/// error of a prompt, `die` ends the agent, and where it prints nothing the agent works.
+/// error of a new session or of a prompt, `die` ends the agent, and where it prints nothing the agent works.
 const FAILING: &str = r#"#!/bin/sh
 reply() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$1" "$2"; }
 say() {
@@ -25,9 +27,16 @@ while read -r line; do
     [ "$error" = die ] && exit 1
     case $line in
     *'"method":"initialize"'*) reply "$id" '"result":{"protocolVersion":1,"agentCapabilities":{}}' ;;
-    *'"method":"session/new"'*) reply "$id" '"result":{"sessionId":"s"}' ;;
-    *'"method":"session/prompt"'*)
+    *'"method":"session/new"'*)
         if [ "$error" ]; then
+            reply "$id" "\"error\":$error"
+        else
+            reply "$id" '"result":{"sessionId":"s"}'
+        fi ;;
+    *'"method":"session/prompt"'*)
+        if [ "$error" = cancelled ]; then
+            reply "$id" '"result":{"stopReason":"cancelled"}'
+        elif [ "$error" ]; then
             reply "$id" "\"error\":$error"
         else
             say '{\"answer\":\"done\",\"questions\":[],\"summary\":{\"turn\":\"t\",\"session\":\"s\"}}'
@@ -81,6 +90,22 @@ impl World {
         failure["hint"].as_str().unwrap().to_owned()
     }
 
+    /// Does what a hint says to do in a shell and in the configuration, of which there is something, and then with
+    /// `coppice`, and requires that the session goes on. The configuration has nothing else than that.
+    #[track_caller]
+    fn apply(&self, id: &str, hint: &str) {
+        for command in quoted(hint).filter(|text| text.starts_with("touch ")) {
+            let status = self.env.command("sh", &self.env.path("home")).args(["-c", command]).status().unwrap();
+            assert!(status.success(), "`{command}` of `{hint}`");
+        }
+        let lines: Vec<_> = quoted(hint).filter(|text| text.contains(" = ")).collect();
+        let table = quoted(hint).find(|text| text.starts_with('[')).unwrap_or_else(|| panic!("{hint}"));
+        assert!(!lines.is_empty() && hint.contains(&format!("below `{table}` in config.toml")), "{hint}");
+        let table = if table == "[backends.failing]" { "" } else { table };
+        self.configure(&format!("{table}\n{}\n", lines.join("\n")));
+        self.follow(id, hint);
+    }
+
     /// Does what a hint says with `coppice`, of which there is something, and requires that the session goes on.
     #[track_caller]
     fn follow(&self, id: &str, hint: &str) {
@@ -114,9 +139,9 @@ fn commands(hint: &str) -> Vec<Vec<String>> {
     quoted(hint).filter_map(words).collect()
 }
 
-/// A script that always prints this error.
+/// A script that prints this error at every prompt.
 fn always(error: &str) -> String {
-    format!("echo '{error}'")
+    format!("case $line in *'\"method\":\"session/prompt\"'*) echo '{error}';; esac")
 }
 
 #[test]
@@ -126,6 +151,8 @@ fn what_passes_by_itself_needs_no_more_than_the_commands_of_the_hint() {
         (r#"{"code":429,"message":"too many requests"}"#, "rate_limit"),
         (r#"{"code":500,"message":"fetch failed"}"#, "transport"),
         (r#"{"code":-32603,"message":"it broke"}"#, "protocol"),
+        ("die", "crashed"),
+        ("cancelled", "cancelled"),
     ] {
         world.happens(&always(error));
         let (id, hint) = world.fails(&[], "go", kind);
@@ -190,22 +217,180 @@ fn a_proxy_that_leads_nowhere_is_corrected_in_the_shell() {
     assert!(hint.contains("the proxy `http://127.0.0.1:1` that `HTTPS_PROXY` names"), "{hint}");
     world.env.set("HTTPS_PROXY", "http://127.0.0.1:2");
     world.follow(&id, &hint);
+
+    world.configure("[backends.failing.env]\nHTTPS_PROXY = \"http://127.0.0.1:1\"\n");
+    let (id, hint) = world.fails(&[], "go", "transport");
+    assert!(hint.contains("that `HTTPS_PROXY` below `[backends.failing.env]` in config.toml names"), "{hint}");
+    world.configure("[backends.failing.env]\nHTTPS_PROXY = \"http://127.0.0.1:2\"\n");
+    world.follow(&id, &hint);
 }
 
 #[test]
-fn a_file_that_the_sandbox_closes_is_opened_by_the_line_of_the_hint() {
+fn a_key_that_is_missing_or_wrong_is_set_where_the_hint_says() {
+    let refuse = r#"echo '{"code":401,"message":"no key"}'"#;
+    let mut world = World::new(&unless("[ \"$OPENAI_API_KEY\" = right ]", "session/prompt", refuse));
+    let set = |world: &World, backend: &str, key: &str| {
+        let program = world.env.path("failing");
+        let row = format!("[backends.{backend}]\ncommand = [\"{}\"]\n", program.display());
+        world.env.configure(&format!("{row}[backends.{backend}.env]\nOPENAI_API_KEY = \"{key}\"\n"));
+    };
+    let (id, hint) = world.fails(&[], "go", "auth");
+    assert!(hint.contains("set its key below `[backends.failing.env]` in config.toml"), "{hint}");
+    set(&world, "failing", "right");
+    world.follow(&id, &hint);
+
+    // What a shell exports counts for less.
+    world.env.set("OPENAI_API_KEY", "right");
+    set(&world, "qwen", "wrong");
+    let id = world.env.create_with(&["--model", "qwen"], "go");
+    let hint = world.hint(&id, "auth");
+    assert!(hint.starts_with("correct `OPENAI_API_KEY` below `[backends.qwen.env]` in config.toml"), "{hint}");
+    set(&world, "qwen", "right");
+    world.follow(&id, &hint);
+}
+
+#[test]
+fn a_backend_that_is_gone_is_brought_back_as_the_hint_says() {
+    let world = World::new("");
+    let create = || {
+        let id = world.env.create_with(&["--model", "failing"], "go");
+        world.env.wait_for(&id, "ready");
+        id
+    };
+    let fails = |id: &str| {
+        world.env.coppice(&["send", id, "go on"]).succeeds();
+        world.hint(id, "setup")
+    };
+    let id = create();
+    world.env.configure("");
+    let hint = fails(&id);
+    assert!(hint.starts_with("add `[backends.failing]` to config.toml"), "{hint}");
+    world.configure("");
+    world.follow(&id, &hint);
+
+    // A process that runs already does not need the file.
+    world.env.end_daemon(&[]);
+    let (program, other) = (world.env.path("failing"), world.env.path("other"));
+    fs::rename(&program, &other).unwrap();
+    let hint = fails(&id);
+    assert!(hint.contains("correct `command` below `[backends.failing]` in config.toml"), "{hint}");
+    world.env.configure(&format!("[backends.failing]\ncommand = [\"{}\"]\n", other.display()));
+    world.follow(&id, &hint);
+}
+
+#[test]
+fn a_path_of_coppice_is_taken_out_of_those_that_an_agent_may_write() {
+    let world = World::new("");
+    for (table, key) in [("", "paths"), ("[sandbox]", "caches")] {
+        let own = world.env.path("coppice/data");
+        world.configure(&format!("{table}\n{key} = [\"{}\"]\n", own.display()));
+        let (id, hint) = world.fails(&[], "go", "setup");
+        assert!(hint.starts_with("take it out of `paths` or `sandbox.caches` in config.toml"), "{hint}");
+        world.configure("");
+        world.follow(&id, &hint);
+    }
+}
+
+/// A script that fails while its condition does not hold, at this message of the protocol.
+fn unless(condition: &str, method: &str, failure: &str) -> String {
+    format!(
+        "case $line in *'\"method\":\"{method}\"'*) said=$({{ {condition}; }} 2>&1 > /dev/null) || {failure};; esac"
+    )
+}
+
+/// The words of the condition as the error of a message.
+const REPLY: &str = r#"echo "{\"code\":-32603,\"message\":\"$said\"}""#;
+
+/// The same as the last words of the agent.
+const DIE: &str = r#"{ echo "$said" >&2; echo die; }"#;
+
+#[test]
+fn what_the_sandbox_closes_is_opened_by_the_line_of_the_hint_whenever_it_was_refused() {
     if support().hold() == Hold::Advisory {
         return;
     }
-    let world = World::new("cat \"$HOME/data/rows\" > /dev/null || echo die");
+    let opens = |world: &World, kind: &str, condition: &str, expected: &str| {
+        for (method, failure) in
+            [("initialize", DIE), ("session/new", REPLY), ("session/prompt", REPLY), ("session/prompt", DIE)]
+        {
+            world.configure("");
+            world.happens(&unless(condition, method, failure));
+            let (id, hint) = world.fails(&[], "go", kind);
+            assert!(hint.contains(expected), "{method}: {hint}");
+            world.apply(&id, &hint);
+            fs::remove_dir_all(world.env.path("home/.failing")).ok();
+        }
+    };
+    let world = World::new("");
     let rows = world.env.path("home/data/rows");
     fs::create_dir(rows.parent().unwrap()).unwrap();
     fs::write(rows, "1\n").unwrap();
+    opens(&world, "sandbox", "cat \"$HOME/data/rows\"", "add `read = [\"~/data\"]` below `[sandbox]`");
+    opens(&world, "sandbox", "mkdir -p \"$HOME/.failing/log\"", "add `paths = [\"~/.failing\"]` below");
+}
+
+#[test]
+fn a_file_that_an_agent_may_not_make_is_made_as_the_hint_says() {
+    if support().hold() == Hold::Advisory {
+        return;
+    }
+    let world = World::new("");
+    for (name, expected) in [
+        (".failing.json", "add `paths = [\"~/.failing.json\"]` below `[backends.failing]`"),
+        ("out", "run `touch ~/out`, then add `paths = [\"~/out\"]` below `[backends.failing]`"),
+    ] {
+        world.configure("");
+        world.happens(&unless(&format!("echo 1 > \"$HOME/{name}\""), "session/prompt", REPLY));
+        let (id, hint) = world.fails(&[], "go", "sandbox");
+        assert!(hint.starts_with(expected), "{hint}");
+        world.apply(&id, &hint);
+        assert_eq!(fs::read_to_string(world.env.path("home").join(name)).unwrap(), "1\n");
+    }
+    world.configure("");
+    world.happens(&unless("mkdir \"$HOME/com.failing\" || [ -d \"$HOME/com.failing\" ]", "session/prompt", REPLY));
     let (id, hint) = world.fails(&[], "go", "sandbox");
-    let [line, table] = quoted(&hint).take(2).collect::<Vec<_>>()[..] else { panic!("{hint}") };
-    assert_eq!((line, table), ("read = [\"~/data\"]", "[sandbox]"), "{hint}");
-    world.configure(&format!("{table}\n{line}\n"));
-    world.follow(&id, &hint);
+    assert!(hint.starts_with("add `paths = [\"~/com.failing/\"]` below"), "{hint}");
+    world.apply(&id, &hint);
+
+    world.configure("");
+    world.happens(&unless(
+        "[ -w \"$HOME\" ] || ! echo \"EACCES: permission denied, access '$HOME'\" >&2",
+        "session/prompt",
+        REPLY,
+    ));
+    let (id, hint) = world.fails(&[], "go", "sandbox");
+    assert!(hint.starts_with("the home directory itself stays closed"), "{hint}");
+    world.apply(&id, &hint);
+}
+
+#[test]
+fn what_the_sandbox_refuses_as_a_whole_works_after_the_line_of_the_hint() {
+    if support().hold() == Hold::Advisory {
+        return;
+    }
+    let world = World::new("");
+    let closed = world.env.path("home/closed");
+    fs::write(closed, "1\n").unwrap();
+    let has_no_sandbox = |said: &str| format!("[ -r \"$HOME/closed\" ] || ! echo \"{said}\" >&2");
+    for condition in [
+        "(: <> /dev/ptmx) 2> /dev/null || ! echo \"Error: forkpty(3) failed.\" >&2".to_owned(),
+        has_no_sandbox("bwrap: No permissions to create new namespace"),
+        has_no_sandbox("Cannot connect to the Docker daemon at unix:///var/run/docker.sock"),
+    ] {
+        for (method, failure) in [("initialize", DIE), ("session/prompt", REPLY)] {
+            world.configure("");
+            world.happens(&unless(&condition, method, failure));
+            let (id, hint) = world.fails(&[], "go", "sandbox");
+            assert!(hint.contains("set `level = \"off\"` below `[sandbox]`"), "{hint}");
+            world.apply(&id, &hint);
+        }
+    }
+    let open = "[ -z \"$HTTPS_PROXY\" ] || ! echo \"listen EACCES: permission denied 127.0.0.1\" >&2";
+    world.configure("[sandbox]\nlevel = \"restricted\"\n");
+    world.happens(&unless(open, "session/prompt", REPLY));
+    let (id, hint) = world.fails(&[], "go", "sandbox");
+    assert!(hint.contains("set `level = \"workspace\"` below `[sandbox]`"), "{hint}");
+    world.apply(&id, &hint);
 }
 
 #[test]

@@ -170,6 +170,12 @@ impl Actor {
         let registry = self.shared.settings.registry(&turn.config);
         let spec = registry.get(&self.record.body.backend);
         let env: Vec<_> = captured_environment(&self.shared, &self.record).into_iter().collect();
+        let began = turn.started.is_some() && turn.failure.is_some();
+        let surroundings = self.open.as_ref().filter(|_| began).map(|open| &open.surroundings);
+        let explain_refusal = |failure| match surroundings {
+            Some(surroundings) => surroundings.explain(failure),
+            None => failure,
+        };
         let explain = |failure: Failure| match (&failure.kind, spec) {
             (FailureKind::Auth, Some(spec)) => login::explain_auth_failure(failure, spec, &env),
             (FailureKind::Model, Some(spec)) if self.record.body.model.is_none() => {
@@ -181,7 +187,7 @@ impl Actor {
             }
             _ => failure,
         };
-        turn.error(self.id, spec.and_then(|spec| spec.login.clone()), explain)
+        turn.error(self.id, spec.and_then(|spec| spec.login.clone()), |failure| explain(explain_refusal(failure)))
     }
 
     async fn turn_ended(&mut self, outcome: Outcome) -> Result<(), StoreError> {

@@ -1,5 +1,7 @@
 //! A conversation opened or continued, and the prompt that fits what it knows.
 
+use std::sync::Arc;
+
 use tokio::sync::mpsc::error::TryRecvError;
 
 use crate::api::session::TurnState;
@@ -49,14 +51,15 @@ pub(super) async fn converse(
     engine.reasoning = choice::possible(&spec, engine.model.as_deref(), engine.reasoning.as_deref());
     let access = access(&role, &record);
     let fingerprint = fingerprint_start(shared, &record, &spec, &settings.config.env).await;
-    let wanted = wanted(&role, &engine, confined(&record, settings, tree, access), fingerprint);
+    let wanted = wanted(&role, &engine, confined(&record, settings, tree, &spec.name, access), fingerprint);
     let known = record.body.conversation.as_ref();
     let place = place(spec.rules);
     let reach = confine::reach(shared, &spec, settings.config.sandbox.level);
     let (conversation, conversation_record, exec_at, has_context) = match open.and_then(still_there) {
         Some((open, current)) if goes_on(&current, &wanted, place) => {
             let has_context = known.is_some_and(|known| known.id == current.id);
-            let current = ConversationRecord { id: current.id, model: current.model, ..wanted };
+            let ConversationRecord { id, model, surroundings, .. } = current;
+            let current = ConversationRecord { id, model, surroundings, ..wanted };
             (open, current, clock::now(), has_context)
         }
         open => {
@@ -65,13 +68,13 @@ pub(super) async fn converse(
                 close(open).await;
             }
             let resume = resumable(known, &wanted, &spec);
-            let launched = {
+            let (conversation, started, surroundings) = {
                 let servers = company.servers.as_ref();
                 let start = Start { record: &record, engine: &engine, role: &role, settings, tree, servers };
                 launch(shared, start, spec, resume.clone()).await?
             };
-            let (conversation, Started { conversation: id, restored, exec_at_ms, model, .. }) = launched;
-            let started = ConversationRecord { id, model, ..wanted };
+            let Started { conversation: id, restored, exec_at_ms, model, .. } = started;
+            let started = ConversationRecord { id, model, surroundings: Arc::new(surroundings), ..wanted };
             (conversation, started, exec_at_ms, restored && resume.is_some())
         }
     };
@@ -149,8 +152,8 @@ fn wanted(
         native: settings::hash(&format!("{:?}", role.native)),
         confined,
         engine: engine.clone(),
-        model: None,
         start_fingerprint,
+        ..ConversationRecord::default()
     }
 }
 
@@ -172,13 +175,14 @@ async fn fingerprint_start(shared: &Shared, record: &Record, spec: &Spec, env: &
     tokio::task::spawn_blocking(hash_start).await.ok()
 }
 
-/// Names what a process was started with: another posture or sandbox needs another process, and so do directories that
-/// were replaced.
-fn confined(record: &Record, settings: &Settings, tree: &Worktree, access: Access) -> String {
+/// Names what a process was started with: another posture or sandbox needs another process, and so do other paths of its
+/// backend, and directories that were replaced.
+fn confined(record: &Record, settings: &Settings, tree: &Worktree, backend: &str, access: Access) -> String {
     let posture = record.body.posture.posture();
     let (sandbox, servers) = (&settings.config.sandbox, &settings.config.mcp_servers);
     let (places, tokens) = (confine::identify_places(&settings.config, tree), settings.config.env.registry_tokens);
-    settings::hash(&format!("{posture:?} {access:?} {sandbox:?} {tokens:?} {servers:?} {places:?}"))
+    let paths = settings.config.backends.get(backend).map(|own| &own.paths);
+    settings::hash(&format!("{posture:?} {access:?} {sandbox:?} {paths:?} {tokens:?} {servers:?} {places:?}"))
 }
 
 /// Whether an open conversation can take the prompt: its process was started with what the turn has. A role that stands
@@ -350,8 +354,8 @@ mod tests {
             native: native.into(),
             confined: String::new(),
             engine: EngineRecord { backend: backend.into(), ..EngineRecord::default() },
-            model: None,
             start_fingerprint: Some("start".into()),
+            ..ConversationRecord::default()
         }
     }
 

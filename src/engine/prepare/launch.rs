@@ -53,14 +53,14 @@ pub(super) async fn launch(
     start: Start<'_>,
     spec: Spec,
     resume: Option<String>,
-) -> Result<(Conversation, Started), Failure> {
+) -> Result<(Conversation, Started, Surroundings), Failure> {
     let config = &start.settings.config;
     let (launch, _) = furnished(shared, start, spec, resume).await?;
     let surroundings = Surroundings::new(&launch, config);
     let mut conversation = shared.backends.start(launch);
     loop {
         match conversation.events.recv().await {
-            Some(BackendEvent::Started(started)) => return Ok((conversation, started)),
+            Some(BackendEvent::Started(started)) => return Ok((conversation, started, surroundings)),
             Some(BackendEvent::Failed(failure)) => return Err(surroundings.explain(failure)),
             Some(BackendEvent::Exited { stderr_tail, .. }) => {
                 let message = format!("the backend ended before it was ready: {}", stderr_tail.trim_end());
@@ -73,7 +73,8 @@ pub(super) async fn launch(
     }
 }
 
-/// What is known about the sandbox of a program when its start fails.
+/// What is known about the sandbox of a program when it fails.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Surroundings {
     backend: String,
     confines: Confines,
@@ -109,9 +110,11 @@ impl Surroundings {
         }
     }
 
-    /// The failure of a start, or what the sandbox refused behind it.
+    /// The failure of a program, or what the sandbox refused behind it.
     pub(in super::super) fn explain(&self, failure: Failure) -> Failure {
-        let can_be_refusal = matches!(failure.kind, FailureKind::Crashed | FailureKind::Protocol);
+        // Some agents report their own failures as those of a service.
+        let can_be_refusal =
+            matches!(failure.kind, FailureKind::Crashed | FailureKind::Protocol | FailureKind::Transport);
         let Some(limits) = self.confines.limits.as_ref().filter(|_| can_be_refusal) else { return failure };
         let Self { backend, access, worktree, home, paths, read, .. } = self;
         let sandbox = Sandbox { backend, limits, access: *access, worktree, home, paths, read };
