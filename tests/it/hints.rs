@@ -26,7 +26,8 @@ while read -r line; do
     error=$(. 'SCRIPT')
     [ "$error" = die ] && exit 1
     case $line in
-    *'"method":"initialize"'*) reply "$id" '"result":{"protocolVersion":1,"agentCapabilities":{}}' ;;
+    *'"method":"initialize"'*) reply "$id" \
+        '"result":{"protocolVersion":1,"agentCapabilities":{},"authMethods":[{"id":"own","name":"Own login"}]}' ;;
     *'"method":"session/new"'*)
         if [ "$error" ]; then
             reply "$id" "\"error\":$error"
@@ -246,6 +247,18 @@ fn a_key_that_is_missing_or_wrong_is_set_where_the_hint_says() {
     let hint = world.hint(&id, "auth");
     assert!(hint.starts_with("correct `OPENAI_API_KEY` below `[backends.qwen.env]` in config.toml"), "{hint}");
     set(&world, "qwen", "right");
+    world.follow(&id, &hint);
+}
+
+#[test]
+fn a_login_that_an_agent_asks_for_is_made_outside() {
+    let world = World::new("");
+    let login = world.env.visible_to_agents("login");
+    let ask = r#"echo '{"code":-32000,"message":"who are you"}'"#;
+    world.happens(&unless(&format!("[ -e {} ]", login.display()), "session/new", ask));
+    let (id, hint) = world.fails(&[], "go", "auth");
+    assert!(hint.ends_with("the agent offers: Own login"), "{hint}");
+    fs::write(login, "").unwrap();
     world.follow(&id, &hint);
 }
 

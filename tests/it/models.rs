@@ -309,6 +309,19 @@ fn a_default_that_is_not_installed_gives_way() {
 }
 
 #[test]
+fn a_model_of_two_backends_is_named_as_the_hint_says() {
+    let env = world();
+    let row =
+        |name: &str| format!("[backends.{name}]\ncommand = [\"COPPICE\", \"demo-agent\"]\nmodels = [\"scripted\"]\n");
+    configure(&env, &[row("mine"), row("yours")].concat());
+    let refused = env.coppice(&["new", "--model", "scripted", "hi"]).exits(2).stderr;
+    let hint = refused.split('`').find(|text| text.starts_with("--model ")).unwrap_or_else(|| panic!("{refused}"));
+    let options: Vec<_> = hint.split(' ').collect();
+    let id = env.create_with(&options, "hi");
+    env.wait_for(&id, "ready");
+}
+
+#[test]
 fn doctor_looks_at_each_backend() {
     let env = world();
     install(&env, "mine", "exit 0");

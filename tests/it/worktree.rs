@@ -40,13 +40,16 @@ fn a_turn_fails_when_its_worktree_is_removed_and_the_next_one_has_it_again() {
     env.wait_for(&id, "failed");
     let error = &env.session(&id)["last_error"];
     assert_eq!(error["message"], format!("the worktree `{}` was removed during the turn", tree.display()));
-    env.send_ready(&id, &[], &write("other.txt", "three"));
+    let hint = error["hint"].as_str().unwrap();
+    assert!(hint.starts_with(&format!("run `coppice resume {id}`: ")), "{hint}");
+    env.coppice(&["resume", &id]).succeeds();
+    env.wait_for(&id, "ready");
     let names = || {
-        let mut names: Vec<_> = ["file.txt", "lost.txt", "other.txt"].into();
+        let mut names: Vec<_> = ["file.txt", "lost.txt"].into();
         names.retain(|name| tree.join(name).exists());
         names
     };
-    assert_eq!(names(), ["file.txt", "other.txt"]);
+    assert_eq!(names(), ["file.txt", "lost.txt"]);
     env.coppice(&["undo", &id]).succeeds();
     assert_eq!(names(), ["file.txt"]);
 }

@@ -29,6 +29,11 @@ while read -r line; do
         profile="\"activePermissionProfile\":{\"id\":\"$(value permissions)\"},\"sandbox\":{\"type\":\"dangerFullAccess\"}"
         answer "{\"thread\":{\"id\":\"t\"},\"cwd\":\"$(value cwd)\",\"approvalPolicy\":\"$(value approvalPolicy)\",$profile}" ;;
     *'"method":"turn/start"'*)
+        # More than a replay of the past takes.
+        if [ ${#line} -gt 95000 ]; then
+            printf '{"id":%s,"error":{"code":-32602,"message":"long","data":{"input_error_code":"input_too_large"}}}\n' "$id"
+            continue
+        fi
         answer '{"turn":{"id":"u"}}'
         error=$(. ./turn)
         text='{\"answer\":\"done\",\"questions\":[],\"summary\":{\"turn\":\"t\",\"session\":\"s\"}}'
@@ -188,6 +193,16 @@ fn a_home_or_a_sandbox_that_does_not_work_is_replaced_as_the_hint_says() {
     let [line, table] = quoted(&hint).take(2).collect::<Vec<_>>()[..] else { panic!("{hint}") };
     world.configure(&format!("{table}\n{line}\n"));
     world.follow(&id, &hint);
+}
+
+#[test]
+fn a_prompt_that_is_too_long_is_replaced_by_a_shorter_one() {
+    let world = CodexWorld::new();
+    let id = world.env.create_with(&["--model", "codex"], &"go ".repeat(33_000));
+    world.env.wait_for(&id, "failed");
+    let failure = world.env.session(&id)["last_error"].clone();
+    assert_eq!((&failure["kind"], &failure["hint"]), (&json!("context"), &json!("send a shorter prompt")));
+    world.env.send_ready(&id, &[], "go");
 }
 
 #[test]
