@@ -209,6 +209,18 @@ mod tests {
     }
 
     #[test]
+    fn codex_looks_for_instructions_under_the_names_of_the_users_configuration_too() {
+        let home = tempfile::tempdir().unwrap();
+        let env = [("HOME".to_owned(), home.path().display().to_string())];
+        assert_eq!(instruction_files(&claude::spec(), &env), ["CLAUDE.md"]);
+        assert_eq!(instruction_files(&codex::spec(), &env), ["AGENTS.override.md", "AGENTS.md"]);
+        fs::create_dir(home.path().join(".codex")).unwrap();
+        let config = "project_doc_fallback_filenames = [\"TEAM.md\", \"\", 3]\n";
+        fs::write(home.path().join(".codex/config.toml"), config).unwrap();
+        assert_eq!(instruction_files(&codex::spec(), &env), ["AGENTS.override.md", "AGENTS.md", "TEAM.md"]);
+    }
+
+    #[test]
     fn a_refused_model_is_traced_to_the_settings_that_name_it() {
         let home = tempfile::tempdir().unwrap();
         let shown = home.path().display().to_string();
