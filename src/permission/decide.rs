@@ -273,19 +273,20 @@ fn tool_class(case: &Case<'_>) -> Verdict {
             (Action::Ask, "it starts a language server, which runs code of the project that no sandbox holds")
         }
         Class::Free => (Action::Allow, "it changes nothing outside of the session"),
-        Class::Varies if case.only_asks_git() => (Action::Allow, "it only looks at history"),
-        Class::Asked if case.is_held() && case.only_asks_git() && !case.shows_more() => {
-            (Action::Allow, "it only looks at history")
-        }
+        Class::Asked | Class::Varies if case.asks_git_openly() => (Action::Allow, "it only looks at history"),
         Class::Asked if case.reads_inside() => (Action::Allow, "it only reads in the work tree"),
-        Class::Asked if case.leads_to_kept_file() => (Action::Ask, "it may show a file that may not be read"),
+        Class::Asked | Class::Varies if case.leads_to_kept_file() => {
+            (Action::Ask, "it may show a file that may not be read")
+        }
         Class::Asked if case.only_looks() => {
             (Action::Ask, "it may read outside of the work tree, and no rule allows it")
         }
         Class::Asked if case.reads_credentials() => {
             (Action::Ask, "it names a file that may hold secrets, and no rule allows it")
         }
-        Class::Asked if case.names_kept_file() => (Action::Ask, "it names a file that a rule keeps from being read"),
+        Class::Asked | Class::Varies if case.names_kept_file() => {
+            (Action::Ask, "it names a file that a rule keeps from being read")
+        }
         Class::Asked | Class::Varies => (Action::Ask, "it may change something, and no rule allows it"),
         Class::Unknown if case.is_trusted_to_read() => (Action::Allow, "a trusted server says that it only reads"),
         Class::Unknown => (Action::Ask, "nobody knows what it does, and no rule allows it"),

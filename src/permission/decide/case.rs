@@ -97,7 +97,7 @@ pub(super) struct PossibleRuns {
 }
 
 /// Whose content a command may show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ShownContent {
     Nothing,
     FilesInside,
@@ -113,7 +113,8 @@ pub(super) enum Side {
 }
 
 impl CommandLine {
-    fn new(command: &SimpleCommand, places: &Places) -> Self {
+    /// A command with the files that it names, as paths from each of `bases`.
+    fn new(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> Self {
         let line = command.line();
         let destroys = !flag::in_command(command).is_empty();
         let patterns = command.pattern_lines();
@@ -123,7 +124,15 @@ impl CommandLine {
         let arguments = texts.get(1..).unwrap_or_default();
         let arguments = if command.program() == "git" { git_arguments(arguments) } else { arguments };
         let words = std::iter::once(&command.program()).chain(arguments).map(|word| (*word).to_owned()).collect();
-        let (written, restored, shown_files) = (Vec::new(), Vec::new(), Vec::new());
+        let path = |path: PathBuf| item(&Target { real: guard::plain(&path), named: path }, places);
+        let below = |name: &str| {
+            let paths = bases.iter().map(|base| path(base.join(guard::without_tilde(name, &places.home))));
+            paths.collect::<Vec<_>>()
+        };
+        let targets = command.redirects.iter().filter(|redirect| redirect.writes());
+        let written = targets.flat_map(|to| below(&to.target.text)).collect();
+        let restored = flag::restored_files(command).into_iter().flat_map(below).collect();
+        let shown_files = guard::named::shown_files(command).flat_map(below).collect();
         Self { others, line, words, patterns, written, restored, shown_files, destroys, may_run_others, shows }
     }
 
@@ -330,8 +339,13 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Whether it only looks at history, and shows nothing that may not be read.
+    pub(super) fn asks_git_openly(&self) -> bool {
+        self.only_asks_git() && !self.shows_more() && (self.tool() == "git" || self.is_held())
+    }
+
     /// Whether it leads to a file that may not be read, or may lead anywhere by a pattern that git completes.
-    pub(super) fn shows_more(&self) -> bool {
+    fn shows_more(&self) -> bool {
         let Subject::Command { leads, .. } = &self.call.subject else { return false };
         let has_glob = |command: &SimpleCommand| command.words.iter().any(|word| word.text.contains(['*', '?', '[']));
         match leads {
@@ -476,8 +490,11 @@ fn items(tool: &Spelled<'_>, subject: &Subject, shell: Option<&ShellText>, place
         return (vec![Item::Text(verb.to_owned())], Clarity::Clear);
     }
     match (subject, shell) {
-        (Subject::Command { text, .. } | Subject::Name(text), Some(shell)) if tool.canonical() == "git" => {
-            (vec![arguments_of_git(text, shell, places)], Clarity::Clear)
+        (Subject::Command { text, leads, .. }, Some(shell)) if tool.canonical() == "git" => {
+            (vec![arguments_of_git(text, *leads, shell, places)], Clarity::Clear)
+        }
+        (Subject::Name(text), Some(shell)) => {
+            (vec![arguments_of_git(text, Leads::Inside, shell, places)], Clarity::Clear)
         }
         (Subject::Command { text, cwd, leads }, Some(shell)) => commands(text, &cwd.real, *leads, shell, places),
         _ => things(tool, subject, places),
@@ -488,26 +505,10 @@ fn items(tool: &Spelled<'_>, subject: &Subject, shell: Option<&ShellText>, place
 fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Places) -> (Vec<Item>, Clarity) {
     let leaves = flag::leaves_repository(&shell.commands, &places.tree);
     let bases = directories(cwd, &shell.commands, &places.home);
-    let path = |path: &Path| item(&Target { named: path.to_owned(), real: guard::plain(path) }, places);
     let lines = shell.commands.iter().map(|command| {
-        let line = CommandLine::new(command, places);
-        let shows = match content::shows_files(command) {
-            // A rule for all files that a program makes is none about those outside or of git.
-            _ if matches!(command.program(), "mkdir" | "touch") && leads != Leads::Inside => ShownContent::Anything,
-            true if content::may_show_secrets(command, leads) => ShownContent::Anything,
-            true => ShownContent::FilesInside,
-            false => ShownContent::Nothing,
-        };
-        let targets = command.redirects.iter().filter(|redirect| redirect.writes());
-        let below = |name: &str| {
-            let paths = bases.iter().map(|base| path(&base.join(guard::without_tilde(name, &places.home))));
-            paths.collect::<Vec<_>>()
-        };
-        let written = targets.flat_map(|to| below(&to.target.text)).collect();
-        let restored = flag::restored_files(command).into_iter().flat_map(below).collect();
-        let shown_files = guard::named::shown_files(command).flat_map(below).collect();
+        let line = CommandLine::new(command, &bases, places);
         let may_run_others = line.may_run_others || leaves && command.program() == "git";
-        CommandLine { may_run_others, shows, written, restored, shown_files, ..line }
+        CommandLine { may_run_others, shows: shown_content(command, leads), ..line }
     });
     let (mut items, clarity): (Vec<_>, _) = match &shell.opaque {
         None if shell.commands.is_empty() => (Vec::new(), Clarity::Pointless),
@@ -518,7 +519,7 @@ fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Pl
         }
     };
     if !shell.possible_commands.is_empty() || !shell.token_bags.is_empty() {
-        let commands = shell.possible_commands.iter().map(|command| CommandLine::new(command, places)).collect();
+        let commands = shell.possible_commands.iter().map(|command| CommandLine::new(command, &[], places)).collect();
         items.push(Item::Possible(PossibleRuns {
             text: text.to_owned(),
             commands,
@@ -526,6 +527,17 @@ fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Pl
         }));
     }
     (items, clarity)
+}
+
+/// Whose content a command may show; `leads` is about the whole line that it is part of.
+fn shown_content(command: &SimpleCommand, leads: Leads) -> ShownContent {
+    match content::shows_files(command) {
+        // A rule for all files that a program makes is none about those outside or of git.
+        _ if matches!(command.program(), "mkdir" | "touch") && leads != Leads::Inside => ShownContent::Anything,
+        true if content::may_show_secrets(command, leads) => ShownContent::Anything,
+        true => ShownContent::FilesInside,
+        false => ShownContent::Nothing,
+    }
 }
 
 /// The directories that a text may be in, by the calls of `cd` in it.
@@ -549,28 +561,31 @@ fn directories(cwd: &Path, commands: &[SimpleCommand], home: &Path) -> Vec<PathB
 }
 
 /// The item of a call of the tool for git: its words without the program.
-fn arguments_of_git(text: &str, shell: &ShellText, places: &Places) -> Item {
+fn arguments_of_git(text: &str, leads: Leads, shell: &ShellText, places: &Places) -> Item {
     let line = text.trim().strip_prefix("git ").unwrap_or(text).to_owned();
     let (mut others, mut words) = (Vec::new(), Vec::new());
+    let (mut restored, mut shown_files) = (Vec::new(), Vec::new());
     for command in shell.commands.iter().chain(&shell.possible_commands) {
-        let known = CommandLine::new(command, places);
+        let known = CommandLine::new(command, slice::from_ref(&places.tree), places);
         others.extend(known.lines().filter_map(|line| line.strip_prefix("git ").map(str::to_owned)));
         words = if words.is_empty() { known.words } else { words };
+        restored.extend(known.restored);
+        shown_files.extend(known.shown_files);
     }
     let destroys = shell.commands.iter().any(|command| !flag::in_command(command).is_empty());
     let may_run_others = shell.commands.iter().any(|command| flag::may_run_others(command, &places.remotes));
-    let shows = ShownContent::Nothing;
+    let shows = shell.commands.iter().map(|command| shown_content(command, leads)).max();
     Item::Command(CommandLine {
         line,
         others,
         words,
         patterns: Vec::new(),
         written: Vec::new(),
-        restored: Vec::new(),
-        shown_files: Vec::new(),
+        restored,
+        shown_files,
         destroys,
         may_run_others,
-        shows,
+        shows: shows.unwrap_or(ShownContent::Nothing),
     })
 }
 

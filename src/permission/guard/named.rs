@@ -58,12 +58,16 @@ pub(in super::super) fn find_named_secret(text: &str, bases: &[PathBuf], places:
 /// The names of files whose content a command shows or copies, as far as its program is known for that.
 pub(in super::super) fn shown_files(command: &SimpleCommand) -> impl Iterator<Item = &str> {
     let program = command.program();
-    let shows = match program {
-        "git" => shows_by_git(command),
-        _ => content::shows_files(command) || is_one_of(COPYING, program),
+    let words: Vec<_> = match program {
+        _ if command.origin == Origin::Fragment => Vec::new(),
+        "git" if shows_by_git(command) => words::shown_words(command),
+        "git" => Vec::new(),
+        _ if content::shows_files(command) || is_one_of(COPYING, program) => {
+            named_words(command, command.is_fed).collect()
+        }
+        _ => Vec::new(),
     };
-    let words = Some(command).filter(|_| shows && command.origin != Origin::Fragment);
-    words.into_iter().flat_map(|command| named_words(command, command.is_fed)).flat_map(pieces)
+    words.into_iter().flat_map(pieces)
 }
 
 fn is_move(command: &SimpleCommand) -> bool {
@@ -216,7 +220,7 @@ mod tests {
             "git commit -m 'read .env'",
             "git add .env",
             "git check-ignore .env",
-            "git log --oneline",
+            "git log --oneline -- .env",
             "gh pr create --body \"$(date): needs .env\"",
             "cat > README.md <<'EOF'\ncp .env.example .env\nEOF",
             "git commit -m \"$(cat <<'EOF'\nsource .env\nEOF\n)\"",

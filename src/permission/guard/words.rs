@@ -20,11 +20,17 @@ pub(in super::super) fn named(text: &ShellText, tree: &Path) -> Option<PathBuf> 
 
 /// The first secret that a call of git names.
 pub(super) fn find_secret(command: &SimpleCommand, tree: &Path) -> Option<PathBuf> {
+    shown_words(command).into_iter().find_map(|word| secret(word, tree))
+}
+
+/// The words of a call of git that may name what it shows, without the signs in front by which it counts a path from the
+/// top. What a path leaves out, and a pattern to search for, is none.
+pub(super) fn shown_words(command: &SimpleCommand) -> Vec<&str> {
     let texts = command.texts();
-    let (verb, words) = flag::subcommand(texts.get(1..)?)?;
+    let Some((verb, words)) = flag::subcommand(texts.get(1..).unwrap_or_default()) else { return Vec::new() };
     let pattern = pattern(verb, words);
-    let words = words.iter().enumerate().filter(|(at, _)| pattern != Some(*at) && !is_text(words, *at));
-    words.into_iter().find_map(|(_, word)| secret(word, tree))
+    let counts = |at: &usize| pattern != Some(*at) && !is_text(words, *at);
+    (0..words.len()).filter(counts).filter_map(|at| pathspec(words[at])).collect()
 }
 
 /// Whether an argument of git is free text, such as a commit message, or an option with such a text.
@@ -43,20 +49,18 @@ fn pattern(verb: &str, words: &[&str]) -> Option<usize> {
     (verb == "grep" && !is_brought).then(|| words.iter().position(|word| !word.starts_with('-'))).flatten()
 }
 
+/// The path in a word, unless it is left out.
+fn pathspec(word: &str) -> Option<&str> {
+    let (magic, path) = word.strip_prefix(":(").and_then(|rest| rest.split_once(')')).unwrap_or(("", word));
+    let is_left_out = magic.contains("exclude") || path.starts_with(":!") || path.starts_with(":^");
+    (!is_left_out).then(|| path.strip_prefix(":/").unwrap_or(path))
+}
+
 fn secret(word: &str, tree: &Path) -> Option<PathBuf> {
-    let magic = word.strip_prefix(":(").and_then(|rest| rest.split_once(')'));
-    let is_left_out =
-        word.starts_with(":!") || word.starts_with(":^") || magic.is_some_and(|(magic, _)| magic.contains("exclude"));
-    if is_left_out {
-        return None;
-    }
-    let pieces: Vec<&str> = match (magic, word.strip_prefix("-L")) {
-        (Some((_, path)), _) => vec![path],
-        (None, Some(lines)) => lines.rsplit(':').take(1).collect(),
-        (None, None) if word.starts_with('-') => {
-            FILES.iter().filter_map(|option| word.strip_prefix(option)).take(1).collect()
-        }
-        (None, None) => word.split(':').collect(),
+    let pieces: Vec<&str> = match word.strip_prefix("-L") {
+        Some(lines) => lines.rsplit(':').take(1).collect(),
+        None if word.starts_with('-') => FILES.iter().filter_map(|option| word.strip_prefix(option)).take(1).collect(),
+        None => word.split(':').collect(),
     };
     pieces.into_iter().find_map(|piece| {
         // A name may be meant from a directory below. One that begins with a slash is meant from the top, or is that of

@@ -47,7 +47,8 @@ const MANNERS: &str = "--literal-pathspecs --no-optional-locks --no-pager --no-r
 /// Subcommands that read refs, settings and names, and options of `log` that bring no patch.
 const FILELESS: &str = "branch check-attr check-ignore config count-objects for-each-ref ls-tree merge-base name-rev \
                         remote rev-list rev-parse show-ref tag version worktree";
-const LOG_WITHOUT_PATCH: &str = "-1 -2 -3 -5 -10 -20 -n --all --decorate --graph --oneline --no-merges --first-parent";
+const LOG_WITHOUT_PATCH: &str =
+    "-- -1 -2 -3 -5 -10 -20 -n --all --decorate --graph --oneline --no-merges --first-parent";
 
 /// Whether a call of git only looks; `root_names` are names of the directory to which it may go before.
 pub(in super::super) fn reads(command: &SimpleCommand, root_names: &[&str]) -> bool {

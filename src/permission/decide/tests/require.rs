@@ -225,6 +225,49 @@ fn a_rule_that_keeps_a_file_from_being_read_counts_for_commands() {
 }
 
 #[test]
+fn the_tool_for_git_shows_no_file_that_may_not_be_read() {
+    let git = |words: &str, leads| {
+        let Subject::Command { text, cwd, .. } = bash(&format!("git {words}")).subject else { unreachable!() };
+        call("git", Subject::Command { text, cwd, leads })
+    };
+    let shown = [
+        "show HEAD:notes/a.txt",
+        "diff HEAD~1 -- notes/a.txt",
+        "log -p -- :/notes/a.txt",
+        "log -p -- ':(top)notes/a.txt'",
+        "grep -h . -- 'n*'",
+        "grep -e . notes/a.txt",
+        "blame notes/a.txt",
+        "show HEAD:api/.env",
+    ];
+    let left = [
+        "log --oneline -- notes/a.txt",
+        "grep notes/a.txt",
+        "log -p --grep notes/a.txt",
+        "diff -- ':!notes/a.txt' ':(exclude)api/.env'",
+        "commit -m notes/a.txt",
+        "show HEAD:src/a.rs",
+    ];
+    for posture in Posture::ALL {
+        let rules = world().posture(posture).map(load::SEED).shared(&["Git(*)"], &[], &["Read(notes/**)"]);
+        for text in shown {
+            rules.check(&git(text, Leads::Inside), Action::Deny, Layer::DenyRule);
+        }
+        for text in left {
+            assert_ne!(rules.decide(&git(text, Leads::Inside)).layer, Layer::DenyRule, "{text}");
+        }
+        let edits = world().posture(posture).shared(&["Git(*)"], &[], &["Edit(notes/**)"]);
+        edits.check(&git("checkout -- notes/a.txt", Leads::Inside), Action::Deny, Layer::DenyRule);
+    }
+    // A search through a directory or a patch of everything may show what is in it.
+    for world in [world(), world().posture(Posture::Plan), world().shared(&["Git(log *)"], &[], &[])] {
+        world.check(&git("log -p -- notes", Leads::Kept), Action::Ask, Layer::ToolClass);
+        world.check(&git("grep -h . -- '[n]*'", Leads::Elsewhere), Action::Ask, Layer::ToolClass);
+        assert_eq!(world.decide(&git("status", Leads::Inside)).action, Action::Allow);
+    }
+}
+
+#[test]
 fn an_ask_of_a_map_asks_in_every_posture_but_under_yolo() {
     let edit = files("edit", &["a"]);
     for posture in [Posture::Attended, Posture::Edits, Posture::Unattended] {
