@@ -80,7 +80,8 @@ pub(super) fn shows_tracked(command: &SimpleCommand) -> bool {
 pub(super) fn is_filter(command: &SimpleCommand) -> bool {
     let is_operand = |word: &&Word| !word.text.starts_with('-') && word.text.parse::<u32>().is_err();
     let operands = command.words.iter().skip(1).filter(is_operand).count();
-    let pattern = usize::from(is_one_of("egrep fgrep grep", command.program()));
+    let has_pattern = !brings_pattern(command) || command.words.iter().any(|word| word.text == "-e");
+    let pattern = usize::from(has_pattern && is_one_of("egrep fgrep grep", command.program()));
     match command.program() {
         "git" => !shows_tracked(command),
         _ if !shows_files(command) => true,
@@ -90,6 +91,16 @@ pub(super) fn is_filter(command: &SimpleCommand) -> bool {
                 && command.redirects.iter().all(|to| to.sign != "<")
         }
     }
+}
+
+/// Whether an option of a program that searches may bring its pattern or script, so that all operands are files.
+pub(super) fn brings_pattern(command: &SimpleCommand) -> bool {
+    let letters: &[char] = if command.program() == "jq" { &['f'] } else { &['e', 'f'] };
+    let is_long = |option: &str| ["exp", "file", "from", "reg", "so"].iter().any(|start| option.starts_with(start));
+    command.words.iter().skip(1).any(|word| match word.text.strip_prefix("--") {
+        Some(option) => is_long(option),
+        None => word.text.starts_with('-') && word.text.contains(letters),
+    })
 }
 
 /// Whether a command shows, stores or sends the content of files that its words name.

@@ -13,9 +13,10 @@ use super::{Act, SECRETS, TREE_SECRETS, is_secret, plain, without_tilde, words};
 /// Programs that print their words, or look at names of files and not into them.
 const NAMING: &str = "[ [[ basename dirname echo find ls printf readlink realpath stat test tree which";
 
-/// Programs whose first operand is a pattern or a script, and options of theirs with a value that names files.
+/// Programs whose first operand is a pattern or a script, unless an option brings it, and options of theirs with a value
+/// that chooses files.
 const SEARCHING: &str = "ag awk egrep fgrep gawk grep jq mawk rg sed";
-const FILE_OPTIONS: &str = "-f -g --file --glob --iglob --include";
+const CHOOSING: &str = "-g --glob --iglob --include";
 
 /// Options of any program with a value that it leaves out.
 const EXCLUDING: &str = "--exclude --exclude-dir --ignore";
@@ -82,13 +83,18 @@ fn named_words(command: &SimpleCommand, is_fed: bool) -> impl Iterator<Item = &s
     // Of an opaque text, what looks like a command may be a text.
     let counts = (is_fed || !is_one_of(NAMING, program)) && (command.origin != Origin::Suspected || reads());
     let texts: Vec<_> = command.words.iter().skip(1).map(|word| word.text.as_str()).collect();
-    let is_value = |at: usize| at > 0 && is_one_of(FILE_OPTIONS, texts[at - 1]);
+    let is_value = |at: usize| at > 0 && is_one_of(CHOOSING, texts[at - 1]);
     let is_operand = |at: &usize| !texts[*at].starts_with('-') && !is_value(*at);
-    let pattern = (0..texts.len()).find(is_operand).filter(|_| is_one_of(SEARCHING, program));
+    let has_pattern = is_one_of(SEARCHING, program) && !content::brings_pattern(command);
+    let pattern = (0..texts.len()).find(is_operand).filter(|_| has_pattern);
     let is_code = is_interpreter(program);
-    let option = |word: &str| is_one_of(EXCLUDING, word.split('=').next().unwrap_or(word));
-    let left_out: Vec<_> =
-        (0..texts.len()).filter(|at| option(texts[*at]) || *at > 0 && is_one_of(EXCLUDING, texts[*at - 1])).collect();
+    let is_left_out = |at: &usize| {
+        let (option, value) = texts[*at].split_once('=').unwrap_or((texts[*at], ""));
+        let is_negated =
+            is_value(*at) && option.starts_with('!') || is_one_of(CHOOSING, option) && value.starts_with('!');
+        is_negated || is_one_of(EXCLUDING, option) || *at > 0 && is_one_of(EXCLUDING, texts[*at - 1])
+    };
+    let left_out: Vec<_> = (0..texts.len()).filter(is_left_out).collect();
     let words = texts.into_iter().enumerate().filter(move |(at, text)| {
         // A word with blanks is a text, but for those who run it.
         counts && pattern != Some(*at) && !left_out.contains(at) && (is_code || !text.contains(char::is_whitespace))
@@ -170,6 +176,20 @@ mod tests {
             "source .env && make",
             "cp .env x",
             "grep KEY .env",
+            "grep -eKEY .env",
+            "grep -nie KEY .env",
+            "grep --regexp=KEY .env",
+            "grep -f .env a",
+            "egrep -fpat .env",
+            "sed -nep .env",
+            "sed -n -e p .env",
+            "sed --expression=p .env",
+            "awk -fx.awk .env",
+            "awk -f p.awk .env",
+            "gawk --source=1 .env",
+            "jq -Rfx .env",
+            "rg -eKEY .env",
+            "rg --files -g .env",
             "rg --hidden -g .env KEY",
             "cat .env*",
             "cat .e?v",
@@ -215,6 +235,9 @@ mod tests {
             "find . -name .env",
             "grep -n .env .gitignore",
             "jq .env package.json",
+            "jq -e .env package.json",
+            "rg foo -g '!.env'",
+            "rg --files --glob='!.env*'",
             "node -e 'process.env.HOME'",
             "gh pr create --body 'copy .env.example to .env'",
             "git commit -m 'read .env'",

@@ -612,6 +612,7 @@ fn a_rule_for_one_command_lets_those_beside_it_look() {
         "cargo test",
         "cargo test x 2>&1 | tail -20",
         "cargo test x | grep FAIL | head -n 5",
+        "cargo test x | grep -e FAIL",
         "cargo test x && git status",
         "cat a && cargo test x # and more",
         "# first\ncargo test x",
@@ -619,9 +620,13 @@ fn a_rule_for_one_command_lets_those_beside_it_look() {
     ] {
         world.check(&bash(text), Action::Allow, Layer::Rules);
     }
-    for text in
-        ["cargo test x | tee a", "cargo test x; make", "git switch x && cat link", "cargo test x | grep -r KEY ."]
-    {
+    for text in [
+        "cargo test x | tee a",
+        "cargo test x; make",
+        "git switch x && cat link",
+        "cargo test x | grep -r KEY .",
+        "cargo test x | grep -ea x",
+    ] {
         world.check(&bash(text), Action::Ask, Layer::ToolClass);
     }
     world.check(&shell("cargo test x | cat link", Leads::Elsewhere), Action::Ask, Layer::ToolClass);
