@@ -3,6 +3,7 @@
 //! A path is judged by the name that the call gives it and by where its links lead; one bad path refuses the call.
 //! Of a shell's text only the secrets count that it names (`named`): for the rest the sandbox holds it, or a person is asked.
 
+mod document;
 pub(super) mod named;
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,13 @@
 //! Which secret file a shell's text names: by its path, by a pattern that begins with its dot, or in code. What a text writes or
 //! says without naming a file is none, and neither is what a program only looks at by its name.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::super::Places;
 use super::super::content;
-use super::super::shell::{Origin, ShellText, SimpleCommand, is_interpreter, is_one_of, may_become, runs_words};
+use super::super::shell::{Origin, ShellText, SimpleCommand, is_interpreter, is_one_of, may_become};
 use super::super::verb::GIT_READS;
-use super::{Act, SECRETS, TREE_SECRETS, is_secret, plain, without_tilde, words};
+use super::{Act, SECRETS, TREE_SECRETS, document, is_secret, plain, without_tilde, words};
 
 /// Programs that print their words, or look at names of files and not into them.
 const NAMING: &str = "[ [[ basename dirname echo find ls printf readlink realpath stat test tree which";
@@ -29,7 +28,7 @@ const CARRIERS: &str = "cd curl docker pushd";
 
 /// The first secret that a text names, from each of the directories that it may run in.
 pub(in super::super) fn find_named_secret(text: &str, bases: &[PathBuf], places: &Places) -> Option<PathBuf> {
-    let read = ShellText::read(&without_documents(text));
+    let read = ShellText::read(&document::without_documents(text));
     // What is printed into `xargs` is a name again.
     let is_fed = read.commands.iter().any(|command| command.is_fed);
     let has_name = |piece: &str| {
@@ -126,36 +125,6 @@ fn shows_by_git(command: &SimpleCommand) -> bool {
     content::shows_tracked(command) && (verb == "archive" || is_one_of(GIT_READS, verb))
 }
 
-/// A text without its here-documents, but for those that a program gets which may run them.
-fn without_documents(text: &str) -> Cow<'_, str> {
-    if !text.contains("<<") {
-        return Cow::Borrowed(text);
-    }
-    let mut kept: Vec<&str> = Vec::new();
-    let mut end = None;
-    for line in text.lines() {
-        match end {
-            None => {
-                kept.push(line);
-                end = document_end(line);
-            }
-            Some(word) if line.trim() == word => end = None,
-            Some(_) => {}
-        }
-    }
-    kept.join("\n").into()
-}
-
-/// The line that ends a here-document which begins behind a line.
-fn document_end(line: &str) -> Option<&str> {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let (before, behind) = line.split_once("<<")?;
-    let word = behind.trim_start_matches(['-', ' ', '\'', '"', '\\']);
-    let word = &word[..word.find(|c| !is_of_name(c)).unwrap_or(word.len())];
-    let is_run = before.split(|c| !is_of_name(c)).any(runs_words);
-    (!word.is_empty() && !is_run).then_some(word)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +180,12 @@ mod tests {
             "ssh-keygen -y -f /home/me/.ssh/id_rsa",
             "export $(cat .env)",
             "sh <<X\ncat .env\nX",
+            "x=$((1<<4))\npython3 -c \"print(open('.env').read())\"",
+            "cat > a.txt <<'END-1'\nhello\nEND-1\nperl -pe 1 .env",
+            "grep -c 'a << b' README.md\nbase32 .env",
+            "git commit -m \"shift a << b\"\ncat ~/.ssh/id_rsa",
+            "# a << b\ncat ~/.ssh/id_rsa",
+            "cat <<E | sh\nperl -pe 1 .env\nE",
             "cat .env <<X\na\nX",
             "git diff -- .env",
             "git show HEAD:.env",
