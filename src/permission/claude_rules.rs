@@ -84,7 +84,7 @@ fn translate(text: &str, list: List) -> Vec<String> {
         None if text.contains('(') => return vec![text.to_owned()],
         None => (text.trim(), "**".to_owned()),
     };
-    let path = || match pattern.strip_prefix("./").unwrap_or(&pattern) {
+    let place = |pattern: &str| match pattern.strip_prefix("./").unwrap_or(pattern) {
         absolute if absolute.starts_with("//") => absolute[1..].to_owned(),
         // One that allows the file at the root allows no other.
         root if list == List::Allow && pattern.starts_with("./") => root.to_owned(),
@@ -92,11 +92,18 @@ fn translate(text: &str, list: List) -> Vec<String> {
         path if path.contains('/') || path == "**" => path.to_owned(),
         name => format!("**/{name}"),
     };
+    let paths = || match (list, pattern.strip_suffix('/').unwrap_or(&pattern)) {
+        (List::Allow, _) => vec![place(&pattern)],
+        (List::Ask | List::Deny, path) if path.is_empty() || path.ends_with("**") => vec![place(&pattern)],
+        // What is meant may be a directory, and then all that is in it is.
+        (List::Ask | List::Deny, path) => vec![place(path), format!("{}/**", place(path))],
+    };
+    let rules = |subject: &str| paths().into_iter().map(|path| format!("{subject}({path})")).collect::<Vec<_>>();
     // A prefix ends at a word.
     let command = || pattern.strip_suffix(":*").map_or_else(|| pattern.clone(), |prefix| format!("{prefix} *"));
     match subject {
         "Bash" => vec![format!("Bash({})", command())],
-        "Read" => vec![format!("Read({})", path())],
+        "Read" => rules("Read"),
         "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => {
             let subjects: &[&str] = match (list, subject) {
                 (List::Allow, "Write") => &["Write"],
@@ -105,7 +112,7 @@ fn translate(text: &str, list: List) -> Vec<String> {
                 (List::Allow, _) => &["Edit"],
                 (List::Ask | List::Deny, _) => &["Edit", "Write", "Delete"],
             };
-            subjects.iter().map(|subject| format!("{subject}({})", path())).collect()
+            subjects.iter().flat_map(|subject| rules(subject)).collect()
         }
         "WebFetch" => vec![format!("Fetch({pattern})")],
         subject => match subject.strip_prefix("mcp__").map(|name| name.split_once("__").unwrap_or((name, "*"))) {
@@ -125,10 +132,19 @@ mod tests {
             ("Bash", "Bash(**)"),
             ("Bash(rm:*)", "Bash(rm *)"),
             ("Bash(git push *)", "Bash(git push *)"),
-            ("Read(./.env)", "Read(**/.env)"),
+            ("Read", "Read(**)"),
+            ("Read(./.env)", "Read(**/.env) Read(**/.env/**)"),
+            ("Read(private)", "Read(**/private) Read(**/private/**)"),
+            ("Read(j/)", "Read(**/j) Read(**/j/**)"),
+            ("Read(a/b/)", "Read(a/b) Read(a/b/**)"),
+            ("Read(conf/*)", "Read(conf/*) Read(conf/*/**)"),
             ("Read(~/.ssh/**)", "Read(~/.ssh/**)"),
-            ("Read(//etc/passwd)", "Read(/etc/passwd)"),
-            ("Read(/local)", "Read(~/.claude/local)"),
+            ("Read(//etc/passwd)", "Read(/etc/passwd) Read(/etc/passwd/**)"),
+            ("Read(/local)", "Read(~/.claude/local) Read(~/.claude/local/**)"),
+            (
+                "Write(./out/)",
+                "Edit(**/out) Edit(**/out/**) Write(**/out) Write(**/out/**) Delete(**/out) Delete(**/out/**)",
+            ),
             ("Edit(config/**)", "Edit(config/**) Write(config/**) Delete(config/**)"),
             ("WebFetch(domain:evil.org)", "Fetch(domain:evil.org)"),
             ("mcp__db__drop", "MCP(db/drop)"),
@@ -169,7 +185,7 @@ mod tests {
         let spelled = |rules: &[Rule]| rules.iter().map(Rule::to_string).collect::<Vec<_>>().join(" ");
         assert_eq!(spelled(&found.file.allow), "");
         assert_eq!(spelled(&found.file.ask), "Bash(git push *)");
-        assert_eq!(spelled(&found.file.deny), "Bash(rm *) Read(**/.env)");
+        assert_eq!(spelled(&found.file.deny), "Bash(rm *) Read(**/.env) Read(**/.env/**)");
         assert_eq!(found.skipped, ["Nonsense[(x)"]);
         assert_eq!(read_claude_rules("settings", "{}", "/").unwrap().skipped, Vec::<String>::new());
         assert!(read_claude_rules("settings", "{", "/").is_err());
