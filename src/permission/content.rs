@@ -85,11 +85,7 @@ pub(super) fn is_filter(command: &SimpleCommand) -> bool {
     match command.program() {
         "git" => !shows_tracked(command),
         _ if !shows_files(command) => true,
-        _ => {
-            operands <= pattern
-                && searched_places(command).is_empty()
-                && command.redirects.iter().all(|to| to.sign != "<")
-        }
+        _ => operands <= pattern && searched_places(command).is_empty() && opened_files(command).next().is_none(),
     }
 }
 
@@ -103,10 +99,19 @@ pub(super) fn brings_pattern(command: &SimpleCommand) -> bool {
     })
 }
 
-/// Whether a command shows, stores or sends the content of files that its words name.
+/// Whether a command shows, stores or sends the content of files that its words name, or that a shell opens for it.
 pub(super) fn shows_files(command: &SimpleCommand) -> bool {
-    let name = command.program();
+    is_showing(command.program()) || opened_files(command).next().is_some()
+}
+
+/// Whether a program shows what is in the files that it is given.
+pub(super) fn is_showing(name: &str) -> bool {
     name == "git" || is_one_of(READS, name) && !is_one_of(FILELESS, name) || is_one_of(SHOWING, name)
+}
+
+/// The files that a shell opens for a command to read.
+pub(super) fn opened_files(command: &SimpleCommand) -> impl Iterator<Item = &Word> {
+    command.redirects.iter().filter(|redirect| redirect.sign == "<").map(|redirect| &redirect.target)
 }
 
 /// Whether a command may show secrets, or files outside of the work tree, so that a pattern for its program does not cover
@@ -115,18 +120,17 @@ pub(super) fn may_show_secrets(command: &SimpleCommand, leads: Leads) -> bool {
     let texts = command.texts();
     let arguments = texts.get(1..).unwrap_or_default();
     let is_git = command.program() == "git";
-    let targets = command.redirects.iter().filter(|redirect| redirect.sign == "<").map(|redirect| &redirect.target);
     let is_message = |at: usize| is_git && words::is_text(arguments, at);
     let operands = command.words.iter().skip(1).enumerate().filter(|(at, _)| !is_message(*at)).map(|(_, word)| word);
     let climbs = |piece: &str| piece.starts_with(['/', '~']) || piece.split('/').any(|part| part == "..");
     let is_page = |word: &Word| is_git && word.text.contains("://");
     let is_far = |word: &Word| names_credentials(word) || !is_page(word) && word.text.split(['=', ':']).any(climbs);
-    let is_redirected = targets.clone().next().is_some();
+    let is_redirected = opened_files(command).next().is_some();
     let names_files = arguments.iter().any(|word| !word.starts_with('-')) && !is_git || is_redirected;
     let leads_out = match leads {
         Leads::Inside => false,
         Leads::Kept => true,
         Leads::Elsewhere => names_files,
     };
-    shows_files(command) && (command.is_fed || operands.chain(targets).any(is_far) || leads_out)
+    shows_files(command) && (command.is_fed || operands.chain(opened_files(command)).any(is_far) || leads_out)
 }

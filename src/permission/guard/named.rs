@@ -62,12 +62,13 @@ pub(in super::super) fn shown_files(command: &SimpleCommand) -> impl Iterator<It
         _ if command.origin == Origin::Fragment => Vec::new(),
         "git" if shows_by_git(command) => words::shown_words(command),
         "git" => Vec::new(),
-        _ if content::shows_files(command) || is_one_of(COPYING, program) => {
+        _ if content::is_showing(program) || is_one_of(COPYING, program) => {
             named_words(command, command.is_fed).collect()
         }
         _ => Vec::new(),
     };
-    words.into_iter().flat_map(pieces)
+    let opened = content::opened_files(command).filter(|_| command.origin != Origin::Fragment);
+    words.into_iter().chain(opened.map(|word| word.text.as_str())).flat_map(pieces)
 }
 
 fn is_move(command: &SimpleCommand) -> bool {

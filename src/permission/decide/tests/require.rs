@@ -189,6 +189,11 @@ fn a_rule_that_keeps_a_file_from_being_read_counts_for_commands() {
         "grep -n KEY api/.env",
         "cp api/.env x",
         "cat < api/.env",
+        "tr a a < api/.env",
+        "make < api/.env",
+        "while read l; do echo $l; done < api/.env",
+        "exec 3< api/.env; read x <&3",
+        "x=$(< api/.env)",
         "tail -f api/.env | grep KEY",
         "git show HEAD:api/.env",
         "x=$(cat api/.env)",
@@ -834,12 +839,14 @@ fn a_command_that_shows_a_kept_file_is_denied() {
 
 #[test]
 fn a_pattern_for_a_program_that_reads_covers_no_secret_and_nothing_outside() {
-    let grants = ["cat", "ls", "xargs", "tail", "grep", "sed", "sort", "git"];
+    let grants = ["cat", "ls", "xargs", "tail", "grep", "sed", "sort", "tr", "git"];
     let granted = grants.iter().fold(world(), |world, program| world.grant(&format!("Bash({program}*)")));
     for (text, leads) in [
         ("tail key.pem", Leads::Inside),
         ("tail -n 5 sub/.env.local", Leads::Inside),
         ("cat < key.pem", Leads::Inside),
+        ("tr a a < key.pem", Leads::Inside),
+        ("tr a a < /etc/passwd", Leads::Elsewhere),
         ("cat /proc/self/environ", Leads::Elsewhere),
         ("cat ../x", Leads::Elsewhere),
         ("cat a", Leads::Elsewhere),
