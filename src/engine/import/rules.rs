@@ -16,7 +16,7 @@ impl Engine {
     pub async fn importable_rules(&self, request: ListRules) -> Result<RuleImport, Error> {
         let (found, import) = self.find_rules(&self.accept_environment(request.environment))?;
         let known = self.own_rules()?;
-        Ok(RuleImport { rules: found.iter().map(|rule| show(rule, judge_rule(rule, &known))).collect(), ..import })
+        Ok(RuleImport { rules: found.iter().map(|rule| show(rule, self.judge_rule(rule, &known))).collect(), ..import })
     }
 
     /// Adds rules to the user's own file, all of them or none.
@@ -32,7 +32,7 @@ impl Engine {
         let known = self.own_rules()?;
         let (mut rules, mut added) = (Vec::new(), Vec::new());
         for rule in &found {
-            let (mut state, note) = judge_rule(rule, &known);
+            let (mut state, note) = self.judge_rule(rule, &known);
             match (&rule.meaning, state) {
                 (Err(_), ImportState::Unusable) if is_named(rule) => {
                     let error = Error::new(ErrorKind::Invalid, format!("rule `{}` was not imported", rule.text));
@@ -57,7 +57,8 @@ impl Engine {
     /// How many rules could be added to the user's own file.
     pub(super) fn count_unused_rules(&self, environment: &Environment) -> Result<usize, Fault> {
         let ((found, _), known) = (self.find_rules(environment)?, self.own_rules()?);
-        let can_be = |rule: &&AllowRule| matches!(judge_rule(rule, &known).0, ImportState::Ready | ImportState::ByName);
+        let can_be =
+            |rule: &&AllowRule| matches!(self.judge_rule(rule, &known).0, ImportState::Ready | ImportState::ByName);
         Ok(found.iter().filter(can_be).count())
     }
 
@@ -82,19 +83,21 @@ impl Engine {
     fn own_rules(&self) -> Result<Vec<Rule>, Fault> {
         read_user_allow(&user_file(&self.shared), &self.shared.settings.home)
     }
-}
 
-/// Decides whether a rule can be taken over; `known` is what the user's own file allows.
-fn judge_rule(rule: &AllowRule, known: &[Rule]) -> (ImportState, Option<String>) {
-    match &rule.meaning {
-        Err(RuleError::Shape(_)) => (ImportState::Unusable, Some("not of the form `Tool(pattern)`".to_owned())),
-        Err(RuleError::Subject { .. }) => (ImportState::Unusable, Some("Coppice has no such tool".to_owned())),
-        Err(RuleError::Pattern { source, .. }) => (ImportState::Unusable, Some(format!("invalid pattern: {source}"))),
-        Ok(meaning) if meaning.iter().all(|rule| known.contains(rule)) => (ImportState::Present, None),
-        Ok(meaning) => match meaning.iter().find_map(describe_breadth) {
-            Some(breadth) => (ImportState::ByName, Some(breadth)),
-            None => (ImportState::Ready, None),
-        },
+    /// Decides whether a rule can be taken over; `known` is what the user's own file allows.
+    fn judge_rule(&self, rule: &AllowRule, known: &[Rule]) -> (ImportState, Option<String>) {
+        match &rule.meaning {
+            Err(RuleError::Shape(_)) => (ImportState::Unusable, Some("not of the form `Tool(pattern)`".to_owned())),
+            Err(RuleError::Subject { .. }) => (ImportState::Unusable, Some("Coppice has no such tool".to_owned())),
+            Err(RuleError::Pattern { source, .. }) => {
+                (ImportState::Unusable, Some(format!("invalid pattern: {source}")))
+            }
+            Ok(meaning) if meaning.iter().all(|rule| known.contains(rule)) => (ImportState::Present, None),
+            Ok(meaning) => match meaning.iter().find_map(|rule| describe_breadth(rule, &self.shared.settings.home)) {
+                Some(breadth) => (ImportState::ByName, Some(breadth)),
+                None => (ImportState::Ready, None),
+            },
+        }
     }
 }
 
