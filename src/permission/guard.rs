@@ -10,9 +10,11 @@ mod tests;
 pub(super) mod words;
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
+use super::shell::may_become;
 use super::{Places, Target};
 
 /// In the home directory: keys, tokens and what they are kept in.
@@ -118,6 +120,17 @@ pub fn is_tree_secret(inside: &Path) -> bool {
 
 fn is_one_of(secrets: &[&str], inside: &Path) -> bool {
     secrets.iter().any(|secret| inside.starts_with(secret))
+}
+
+/// Whether a pattern may become one of some secrets, or a file below it. Only one with a dot in front means hidden files.
+fn may_be_one_of(secrets: &[&str], inside: &Path) -> bool {
+    let may_be = |known: &str, part: &str| {
+        known == part || known.starts_with('.') == part.starts_with('.') && may_become(part, known)
+    };
+    secrets.iter().any(|secret| {
+        let mut parts = inside.iter();
+        secret.split('/').all(|known| parts.next().and_then(OsStr::to_str).is_some_and(|part| may_be(known, part)))
+    })
 }
 
 fn is_secret(path: &Path, act: Act, places: &Places) -> bool {

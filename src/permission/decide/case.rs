@@ -16,7 +16,9 @@ use crate::permission::flag;
 use crate::permission::floor;
 use crate::permission::guard::{self, Act, Refusal};
 use crate::permission::rule::Spot;
-use crate::permission::shell::{CommandPattern, OpaqueConstruct, ShellText, SimpleCommand, TokenBag, git_arguments};
+use crate::permission::shell::{
+    CommandPattern, OpaqueConstruct, Origin, ShellText, SimpleCommand, TokenBag, git_arguments,
+};
 use crate::permission::verb::{self, ReadGround};
 use crate::permission::{Call, Effect, GitDriver, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
 
@@ -545,6 +547,8 @@ fn directories(cwd: &Path, commands: &[SimpleCommand], home: &Path) -> Vec<PathB
     let mut directories = vec![cwd.to_owned()];
     let moves = commands.iter().flat_map(|command| match command.texts().as_slice() {
         ["cd" | "pushd", operands @ ..] => operands.iter().copied().filter(|word| !word.starts_with('-')).collect(),
+        // It goes home.
+        ["cd"] if command.origin <= Origin::Suspected => vec!["~"],
         [_, options @ ..] if command.program() == "env" => floor::env_directory(options).into_iter().collect(),
         _ => Vec::new(),
     });

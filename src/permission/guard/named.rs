@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::super::Places;
 use super::super::content;
-use super::super::shell::{Origin, ShellText, SimpleCommand, is_interpreter, is_one_of, may_become};
+use super::super::shell::{Origin, ShellText, SimpleCommand, is_interpreter, is_one_of};
 use super::super::verb::GIT_READS;
-use super::{Act, SECRETS, TREE_SECRETS, document, is_secret, plain, without_tilde, words};
+use super::{Act, SECRETS, TREE_SECRETS, document, is_secret, may_be_one_of, plain, without_tilde, words};
 
 /// Programs that print their words, or look at names of files and not into them.
 const NAMING: &str = "[ [[ basename dirname echo find ls printf readlink realpath stat test tree which";
@@ -38,7 +38,7 @@ pub(in super::super) fn find_named_secret(text: &str, bases: &[PathBuf], places:
     let secret = |piece: &str| {
         let bases = Some(bases).filter(|_| has_name(piece)).unwrap_or_default();
         let paths = bases.iter().map(|base| plain(&base.join(without_tilde(piece, &places.home))));
-        paths.into_iter().find(|path| is_secret(path, Act::Read, places) || may_be_tree_secret(path, &places.tree))
+        paths.into_iter().find(|path| is_secret(path, Act::Read, places) || may_be_secret(path, places))
     };
     // The first of several moves may have led to the home directory.
     let moves = || read.commands.iter().filter(|command| is_move(command));
@@ -80,8 +80,11 @@ fn named_words(command: &SimpleCommand, is_fed: bool) -> impl Iterator<Item = &s
     let program = command.program();
     let carries = || is_one_of(COPYING, program) || is_one_of(CARRIERS, program);
     let reads = || content::shows_files(command) || carries() || is_interpreter(program);
-    // Of an opaque text, what looks like a command may be a text.
-    let counts = (is_fed || !is_one_of(NAMING, program)) && (command.origin != Origin::Suspected || reads());
+    let counts = match is_one_of(NAMING, program) {
+        true => is_fed,
+        // Of an opaque text, what looks like a command may be a text.
+        false => command.origin != Origin::Suspected || reads(),
+    };
     let texts: Vec<_> = command.words.iter().skip(1).map(|word| word.text.as_str()).collect();
     let is_value = |at: usize| at > 0 && is_one_of(CHOOSING, texts[at - 1]);
     let is_operand = |at: &usize| !texts[*at].starts_with('-') && !is_value(*at);
@@ -108,11 +111,10 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
     word.split(is_break).filter(|piece| !piece.is_empty())
 }
 
-/// Whether a pattern may become a secret at the root of the work tree. Only one with a dot in front means hidden files.
-fn may_be_tree_secret(path: &Path, tree: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).filter(|name| name.starts_with('.'));
-    let is_meant = |name: &str| TREE_SECRETS.iter().any(|secret| may_become(name, secret));
-    path.parent() == Some(tree) && name.is_some_and(is_meant)
+/// Whether a pattern may become a secret of the work tree or of the home.
+fn may_be_secret(path: &Path, places: &Places) -> bool {
+    let may_be = |place: &Path, secrets| path.strip_prefix(place).is_ok_and(|inside| may_be_one_of(secrets, inside));
+    may_be(&places.tree, TREE_SECRETS) || places.home.is_absolute() && may_be(&places.home, SECRETS)
 }
 
 /// The secret that a call of git names which shows what is in files.
@@ -178,6 +180,14 @@ mod tests {
             "cd; cd .ssh; cat id_rsa",
             "cd ~/x && cd ../.ssh && cat id_rsa",
             "cat ~/.aws/credentials",
+            "cat ~/.ss?/id_rsa",
+            "cat ~/.config/gh/*",
+            "find ~/.ssh -type f -exec cat {} +",
+            "cat \"$(realpath .env)\"",
+            "cat $(ls -d .env)",
+            "head -c 9 `ls .env`",
+            "cat $(find . -maxdepth 1 -name .env)",
+            "f=$(realpath .env) && cat \"$f\"",
             "ssh-keygen -y -f /home/me/.ssh/id_rsa",
             "export $(cat .env)",
             "sh <<X\ncat .env\nX",
@@ -224,6 +234,9 @@ mod tests {
             "cat > README.md <<'EOF'\ncp .env.example .env\nEOF",
             "git commit -m \"$(cat <<'EOF'\nsource .env\nEOF\n)\"",
             "ls ~/.sshd",
+            "ls $(realpath .env)",
+            "cat ~/*",
+            "cat ~/.config/x/*",
             "cd .ssh && cat config",
             "cd ~/x && cd .. && make",
             "rsync -a --exclude .env . /tmp/x",

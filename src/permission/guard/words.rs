@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::flag;
 use super::super::shell::{ShellText, SimpleCommand};
-use super::{TREE_SECRETS, plain};
+use super::{TREE_SECRETS, may_be_one_of, plain};
 
 /// Options whose value is a text and not a path.
 const TEXTS: &[&str] = &["-e", "-G", "-m", "-S", "--author", "--grep", "--message"];
@@ -50,7 +50,7 @@ fn pattern(verb: &str, words: &[&str]) -> Option<usize> {
 }
 
 /// The path in a word, unless it is left out.
-fn pathspec(word: &str) -> Option<&str> {
+pub(in super::super) fn pathspec(word: &str) -> Option<&str> {
     let (magic, path) = word.strip_prefix(":(").and_then(|rest| rest.split_once(')')).unwrap_or(("", word));
     let is_left_out = magic.contains("exclude") || path.starts_with(":!") || path.starts_with(":^");
     (!is_left_out).then(|| path.strip_prefix(":/").unwrap_or(path))
@@ -70,7 +70,8 @@ fn secret(word: &str, tree: &Path) -> Option<PathBuf> {
             true => place.file_name().map(PathBuf::from)?,
             false => place,
         };
-        TREE_SECRETS.iter().any(|secret| place.starts_with(secret)).then(|| tree.join(place))
+        let below = place.strip_prefix("**").unwrap_or(&place);
+        may_be_one_of(TREE_SECRETS, below).then(|| tree.join(place))
     })
 }
 
@@ -92,6 +93,8 @@ mod tests {
             "git diff /tree/sub/../.env",
             "git diff ':(top,literal).env'",
             "git diff :/.env",
+            "git diff HEAD~1 -- '.env*'",
+            "git diff HEAD~1 -- ':(glob)**/.e?v'",
             "git blame .env",
             "git log -L1,3:.env",
             "git log -L 1,3:.env",
@@ -108,6 +111,7 @@ mod tests {
         }
         for text in [
             "git show HEAD:.env.example",
+            "git diff -- '*.rs' 'sub/.env*'",
             "git show HEAD:sub/.env",
             "git diff -- . ':!.env' ':(exclude,top).env'",
             "git grep .env",

@@ -2,7 +2,7 @@
 //! substitution as a variable, with its commands on a line of their own.
 
 /// Programs that print their words, or where they are.
-const PRINTING: [&str; 5] = ["echo ", "printf ", "which ", "command -v ", "type -p "];
+const PRINTING: [&str; 8] = ["echo ", "printf ", "which ", "command -v ", "type -p ", "ls ", "readlink ", "realpath "];
 
 /// The name of what no text gives a value to.
 pub(super) const UNKNOWN: &str = "^";
@@ -64,8 +64,7 @@ impl Source {
                         *most -= 1;
                         let (name, body) = (format!("^{most}"), &inside[..end]);
                         self.text.push_str(&format!("${{{name}}}"));
-                        let printed = PRINTING.iter().find_map(|program| body.trim_start().strip_prefix(program));
-                        self.add_value(&name, printed.unwrap_or_default());
+                        self.add_printed(&name, body.trim_start());
                         bodies.push(body.to_owned());
                         rest = &inside[end + 1..];
                     }
@@ -94,6 +93,16 @@ impl Source {
             }
         }
         self.text.push_str(rest);
+    }
+
+    /// Adds what a substitution prints, as far as its words tell.
+    fn add_printed(&mut self, name: &str, body: &str) {
+        let found = body.strip_prefix("find ").and_then(|words| words.split_once("name "));
+        self.add_value(name, found.and_then(|(_, words)| words.split(' ').next()).unwrap_or_default());
+        let printed = PRINTING.iter().find_map(|program| body.strip_prefix(program)).unwrap_or_default();
+        let words: Vec<_> = printed.split(' ').skip_while(|word| word.starts_with('-')).collect();
+        self.add_value(name, if body.trim() == "pwd" { "." } else { printed });
+        self.add_value(name, &words.join(" "));
     }
 
     fn add_value(&mut self, name: &str, text: &str) {

@@ -164,9 +164,14 @@ fn no_tool_reads_a_secret_and_no_command_names_one() {
                 world.check(&link(tool, "logo.png", "/home/me/.ssh/id_rsa"), Action::Deny, Layer::PathGuard);
                 world.check(&files(tool, &[".env"]), Action::Deny, Layer::PathGuard);
             }
-            for text in
-                ["cat .env", "cat /home/me/.ssh/id_rsa", "cat ~/.netrc", "make && . ./.env", "cd src; cat ../.env"]
-            {
+            for text in [
+                "cat .env",
+                "cat /home/me/.ssh/id_rsa",
+                "cat ~/.netrc",
+                "cd && cat .netrc",
+                "make && . ./.env",
+                "cd src; cat ../.env",
+            ] {
                 for leads in [Leads::Inside, Leads::Kept, Leads::Elsewhere] {
                     world.check(&shell(text, leads), Action::Deny, Layer::PathGuard);
                 }
