@@ -133,7 +133,8 @@ impl CommandLine {
         };
         let targets = command.redirects.iter().filter(|redirect| redirect.writes());
         let written = targets.flat_map(|to| below(&to.target.text)).collect();
-        let restored = flag::restored_files(command).into_iter().flat_map(below).collect();
+        let restored = flag::restored_files(command).into_iter().filter_map(guard::words::pathspec);
+        let restored = restored.flat_map(below).collect();
         let shown_files = guard::named::shown_files(command).flat_map(below).collect();
         Self { others, line, words, patterns, written, restored, shown_files, destroys, may_run_others, shows }
     }

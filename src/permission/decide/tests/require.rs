@@ -665,6 +665,8 @@ fn a_redirection_into_a_file_is_an_edit_of_it() {
         "cd src; echo x > ~-1/migrations/1.sql",
         "cd ~-/migrations; echo x > 1.sql",
         "git checkout migrations/1.sql",
+        "git restore :/migrations/1.sql",
+        "git checkout HEAD -- ':(glob)migrations/*'",
         "git checkout HEAD~1 -- migrations/1.sql",
         "git restore -s main migrations/1.sql",
         "cd migrations && git restore 1.sql",
