@@ -10,7 +10,7 @@ use std::path::Path;
 use super::content::searched_places;
 use super::filter::printed_files;
 use super::shell::{SHELLS, ShellText, SimpleCommand, Word, base_name, find_runnable, is_one_of, is_safe_text};
-use super::verb::{GIT_READS, git_reads};
+use super::verb::{GIT_READS, finds_names, git_reads};
 use super::{Place, is_inside};
 
 /// Programs whose work is elsewhere: other users, machines, processes. A link brings elsewhere in, and some show all
@@ -135,11 +135,14 @@ fn glued_values(piece: &str) -> impl Iterator<Item = &str> {
     values.chain((letters > MOST_LETTERS).then_some(".."))
 }
 
-/// The words of a command that may be or hold paths: all but the script by which `sed` or `awk` prints lines.
+/// The words of a command that may be or hold paths: all but the script by which `sed` or `awk` prints lines, and patterns
+/// for the names that `find` and `tree` list.
 fn paths(command: &SimpleCommand) -> impl Iterator<Item = &Word> {
-    let files = printed_files(command).map_or(command.words.len(), <[Word]>::len);
-    let (script, files) = command.words.split_at(command.words.len() - files);
-    script.iter().take(1).chain(files)
+    let (words, texts) = (&command.words, command.texts());
+    let first = words.len() - printed_files(command).map_or(words.len(), <[Word]>::len);
+    let lists_names = command.program() == "tree" || command.program() == "find" && finds_names(&texts[1..]);
+    let is_pattern = move |at: usize| lists_names && is_one_of("-I -ipath -path -wholename", texts[at - 1]);
+    (0..words.len()).filter(move |at| *at == 0 || *at >= first && !is_pattern(*at)).map(|at| &words[at])
 }
 
 /// Whether a program reads what links lead to that it finds in directories.

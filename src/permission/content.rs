@@ -122,9 +122,8 @@ pub(super) fn may_show_secrets(command: &SimpleCommand, leads: Leads) -> bool {
     let is_git = command.program() == "git";
     let is_message = |at: usize| is_git && words::is_text(arguments, at);
     let operands = command.words.iter().skip(1).enumerate().filter(|(at, _)| !is_message(*at)).map(|(_, word)| word);
-    let climbs = |piece: &str| piece.starts_with(['/', '~']) || piece.split('/').any(|part| part == "..");
     let is_page = |word: &Word| is_git && word.text.contains("://");
-    let is_far = |word: &Word| names_credentials(word) || !is_page(word) && word.text.split(['=', ':']).any(climbs);
+    let is_far = |word: &Word| names_credentials(word) || !is_page(word) && !word.text.split(['=', ':']).all(is_below);
     let is_redirected = opened_files(command).next().is_some();
     let names_files = arguments.iter().any(|word| !word.starts_with('-')) && !is_git || is_redirected;
     let leads_out = match leads {
@@ -133,4 +132,22 @@ pub(super) fn may_show_secrets(command: &SimpleCommand, leads: Leads) -> bool {
         Leads::Elsewhere => names_files,
     };
     shows_files(command) && (command.is_fed || operands.chain(opened_files(command)).any(is_far) || leads_out)
+}
+
+/// Whether a text only runs programs that read, and names what may hold secrets.
+pub(super) fn reads_credentials(text: &ShellText) -> bool {
+    let reads = |command: &SimpleCommand| is_one_of(READS, command.program()) && !command.writes();
+    let has_secret = |command: &SimpleCommand| command.words.iter().any(names_credentials);
+    text.understood().is_some_and(|commands| commands.iter().all(reads) && commands.iter().any(has_secret))
+}
+
+/// Whether no word of a text leads out of the directory that it runs in, by its looks.
+pub(super) fn stays_below(text: &ShellText) -> bool {
+    let stays = |word: &Word| word.text.split(['=', ':']).all(is_below);
+    text.understood().is_some_and(|commands| commands.iter().all(|command| command.words.iter().all(stays)))
+}
+
+/// Whether a path stays below, by its name.
+pub(super) fn is_below(path: &str) -> bool {
+    !path.starts_with(['/', '~']) && !path.split('/').any(|part| part == "..")
 }

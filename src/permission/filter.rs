@@ -21,7 +21,11 @@ pub(super) fn printed_files(command: &SimpleCommand) -> Option<&[Word]> {
         _ => word.text.len() == "-F:".len() && word.text.starts_with("-F") && !word.is_glob,
     };
     let arguments = command.words.get(1..)?;
-    let [script, files @ ..] = &arguments[arguments.iter().take_while(is_option).count()..] else { return None };
+    let script_and_files = match &arguments[arguments.iter().take_while(is_option).count()..] {
+        [option, rest @ ..] if option.text == "-e" && command.program() == "sed" => rest,
+        all => all,
+    };
+    let [script, files @ ..] = script_and_files else { return None };
     let are_files = files.iter().all(|file| !file.text.starts_with('-') && !file.is_open_glob);
     (are_files && !script.is_glob && is_printing(&script.text)).then_some(files)
 }
@@ -59,6 +63,13 @@ pub(super) fn reaches_by_filter(command: &SimpleCommand) -> bool {
     filter.is_some_and(|filter| filter.is_glob) || command.words.iter().any(reaches)
 }
 
+/// Whether a format only prints texts. Other conversions evaluate their arguments, and `%n` sets a variable.
+pub(super) fn prints_texts(format: &str) -> bool {
+    let converts = |part: &str| part.trim_start_matches(|c: char| c.is_ascii_digit() || "-.".contains(c)).to_owned();
+    let format = format.replace("%%", "");
+    !format.starts_with('-') && format.split('%').skip(1).all(|part| converts(part).starts_with(['s', 'b', 'q', 'c']))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::shell::ShellText;
@@ -74,6 +85,8 @@ mod tests {
             ("sed -n '1,20p' f", 1),
             ("sed -n '/a b/,/c;d/p' a b", 2),
             ("sed 's/a/b/' f", 1),
+            ("sed -e 's/a/b/' f", 1),
+            ("sed -n -e 1,5p f", 1),
             ("sed -E 's/(a|b)+/x y/g2' f", 1),
             ("sed 's/a/w x/'", 0),
             ("sed '1d;$d;/x/!d' f", 1),
@@ -100,6 +113,8 @@ mod tests {
             "sed '1r x' f",
             "sed '1e' f",
             "sed -e 1p -f x",
+            "sed -e 1p -e 'w x' f",
+            "sed -e -n 1p",
             "sed ''",
             "awk '{system($1)}' f",
             "awk '{print $1 > \"x\"}' f",

@@ -13,10 +13,11 @@ pub(super) use git::{
 
 use super::GitDriver;
 use super::command::is_common_program;
-use super::filter::{printed_files, reaches_by_filter};
+use super::content::is_below;
+use super::filter::{printed_files, prints_texts, reaches_by_filter};
 use super::key_file::names_credentials;
-use super::reader::{self, READS};
-use super::shell::{ShellText, SimpleCommand, Word, base_name, is_one_of};
+use super::reader;
+use super::shell::{ShellText, SimpleCommand, base_name, is_one_of};
 
 /// Expressions of `find` that only read: tests, and actions that print.
 const FIND_WORDS: &str = "-L -H -P -a -and -daystart -depth -empty -executable -false -follow -group -iname -inum \
@@ -66,24 +67,11 @@ pub(super) fn text_only_reads_git(text: &ShellText, ground: ReadGround<'_>) -> b
     all(text, |command| command.program() == "git" && !is_fed(command) && reads(command, ground))
 }
 
-/// Whether a text only runs programs that read, and names what may hold secrets.
-pub(super) fn reads_credentials(text: &ShellText) -> bool {
-    let reads = |command: &SimpleCommand| is_one_of(READS, command.program()) && !command.writes();
-    let has_secret = |command: &SimpleCommand| command.words.iter().any(names_credentials);
-    text.understood().is_some_and(|commands| commands.iter().all(reads) && commands.iter().any(has_secret))
-}
-
 impl ReadGround<'_> {
     /// Whether a call of `cd` stays where it is or goes to the root.
     fn is_way_to_root(&self, texts: &[&str]) -> bool {
         matches!(texts, [_, to] if *to == "." || self.root_names.contains(to))
     }
-}
-
-/// Whether no word of a text leads out of the directory that it runs in, by its looks.
-pub(super) fn stays_below(text: &ShellText) -> bool {
-    let stays = |word: &Word| word.text.split(['=', ':']).all(is_below);
-    text.understood().is_some_and(|commands| commands.iter().all(|command| command.words.iter().all(stays)))
 }
 
 /// Whether a text runs something, and nothing that it runs writes a file, reaches for credentials or fails the test.
@@ -114,26 +102,19 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
         }
         "command" => matches!(arguments, ["-v" | "-V", _]),
         "date" => are_among("-u -R -I --utc --universal") && arguments.iter().all(|word| word.starts_with(['+', '-'])),
-        "find" => arguments
-            .iter()
-            .all(|word| !word.starts_with('-') || is_one_of(FIND_WORDS, word) || word.parse::<i64>().is_ok()),
+        "find" => finds_names(arguments),
         "[" | "test" => are_among(TEST_WORDS),
         "printf" => arguments.first().is_some_and(|format| prints_texts(format)) && !has_glob,
         "sed" | "awk" | "gawk" | "mawk" => printed_files(command).is_some(),
         "jq" if reaches_by_filter(command) => false,
         "uniq" if has_glob => false,
+        // What they start is a command of its own.
+        "time" | "timeout" => !arguments.iter().any(|word| word.contains('=')),
         name => reader::only_reads(name, arguments),
     }
 }
 
-/// Whether a path stays below, by its name.
-fn is_below(path: &str) -> bool {
-    !path.starts_with(['/', '~']) && !path.split('/').any(|part| part == "..")
-}
-
-/// Whether a format only prints texts. Other conversions evaluate their arguments, and `%n` sets a variable.
-fn prints_texts(format: &str) -> bool {
-    let converts = |part: &str| part.trim_start_matches(|c: char| c.is_ascii_digit() || "-.".contains(c)).to_owned();
-    let format = format.replace("%%", "");
-    !format.starts_with('-') && format.split('%').skip(1).all(|part| converts(part).starts_with(['s', 'b', 'q', 'c']))
+/// Whether `find` does nothing but list names.
+pub(super) fn finds_names(arguments: &[&str]) -> bool {
+    arguments.iter().all(|word| !word.starts_with('-') || is_one_of(FIND_WORDS, word) || word.parse::<i64>().is_ok())
 }

@@ -382,14 +382,14 @@ impl<'a> Case<'a> {
 
     /// Whether it is a command that would only look if it did not name what may hold secrets.
     pub(super) fn reads_credentials(&self) -> bool {
-        self.shell.as_ref().is_some_and(verb::reads_credentials)
+        self.shell.as_ref().is_some_and(content::reads_credentials)
     }
 
     /// Whether it looks at history and does nothing else, by the tool for git or by a shell.
     pub(super) fn only_asks_git(&self) -> bool {
         let Some(shell) = self.shell.as_ref().filter(|_| matches!(self.tool(), "bash" | "git")) else { return false };
         // Git compares any two files, once one of them is in no repository.
-        let is_below = || self.scene.hold == Hold::Enforced || verb::stays_below(shell);
+        let is_below = || self.scene.hold == Hold::Enforced || content::stays_below(shell);
         let is_held = || is_below() || matches!(self.call.subject, Subject::Name(_));
         self.at_ground(verb::text_only_reads_git) && (self.tool() == "bash" || is_held())
     }
@@ -547,9 +547,9 @@ fn shown_content(command: &SimpleCommand, leads: Leads) -> ShownContent {
 fn directories(cwd: &Path, commands: &[SimpleCommand], home: &Path) -> Vec<PathBuf> {
     let mut directories = vec![cwd.to_owned()];
     let moves = commands.iter().flat_map(|command| match command.texts().as_slice() {
-        ["cd" | "pushd", operands @ ..] => operands.iter().copied().filter(|word| !word.starts_with('-')).collect(),
         // It goes home.
         ["cd"] if command.origin <= Origin::Suspected => vec!["~"],
+        ["cd" | "pushd", operands @ ..] => operands.iter().copied().filter(|word| !word.starts_with('-')).collect(),
         [_, options @ ..] if command.program() == "env" => floor::env_directory(options).into_iter().collect(),
         _ => Vec::new(),
     });

@@ -7,7 +7,7 @@ use super::{OpaqueConstruct, Origin, Redirect, SimpleCommand, Word, is_one_of, i
 /// Unquoted words that are part of the language where a command may start.
 pub(super) const KEYWORDS: &[&str] = &[
     "[[", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "select", "then",
-    "time", "until", "while",
+    "until", "while",
 ];
 
 /// Unquoted punctuation that stands for itself in a word.

@@ -10,29 +10,25 @@ pub(in super::super) const READS: &str = "annotate blame cat-file check-attr che
 
 /// Long options that choose what is shown, and how. None of them runs a program, writes a file, reads what is in no
 /// repository or ignored by it, or shows what an attribute says not to show.
-const OPTIONS: &str = "abbrev abbrev-commit abbrev-ref after all all-match always ancestry-path and author \
-                       author-date-order basic-regexp batch batch-check before boundary branch branches cached cc \
-                       cherry cherry-mark cherry-pick color color-moved color-words column committer compact-summary \
-                       contains count count-matches date date-order decorate decorate-refs decorate-refs-exclude \
-                       deduplicate deleted dense diff-algorithm diff-filter directory dirstat dirty email \
-                       error-unmatch exact-match exclude exclude-standard exit-code extended-regexp files \
-                       files-with-matches files-without-match find-copies find-copies-harder find-object find-renames \
-                       first-parent fixed-strings follow format full-history full-index full-name full-tree \
-                       function-context get get-all git-common-dir git-dir graph grep grep-reflog group heading histogram \
-                       ignore-all-space ignore-blank-lines ignore-case ignore-space-at-eol \
-                       ignore-space-change ignored inter-hunk-context invert-grep invert-match is-ancestor \
-                       is-bare-repository is-inside-git-dir is-inside-work-tree left-only left-right line-number \
-                       line-porcelain list local long match max-count max-depth max-parents merge-base merged merges \
-                       min-parents minimal modified name-only name-status no-abbrev no-abbrev-commit no-color \
-                       no-column no-decorate no-ext-diff no-merged no-merges no-notes no-patch \
-                       no-prefix no-renames no-textconv no-walk not null numbered numstat object-only objects oneline \
-                       only-matching or others parents patch patch-with-stat patience perl-regexp pickaxe-all \
-                       pickaxe-regex points-at porcelain pretty quiet raw reflog refs relative relative-date remotes \
-                       reverse right-only root short shortstat show-cdup show-current show-function show-prefix \
-                       show-stash show-toplevel simplify-by-decoration since skip sort sparse stage staged stat \
-                       stat-count stat-width summary symbolic symbolic-full-name tags topo-order unified unmerged \
-                       until untracked-files use-mailmap verbose verify version walk-reflogs word-diff \
-                       word-diff-regex word-regexp";
+const OPTIONS: &str = "\
+    abbrev abbrev-commit abbrev-ref after all all-match always ancestry-path and author author-date-order \
+    basic-regexp batch batch-check before boundary branch branches cached cc cherry cherry-mark cherry-pick color \
+    color-moved color-words column committer compact-summary contains count count-matches date date-order decorate \
+    decorate-refs decorate-refs-exclude deduplicate deleted dense diff-algorithm diff-filter directory dirstat dirty \
+    email error-unmatch exact-match exclude exclude-standard exit-code extended-regexp files files-with-matches \
+    files-without-match find-copies find-copies-harder find-object find-renames first-parent fixed-strings follow \
+    format full-history full-index full-name full-tree function-context get get-all git-common-dir git-dir graph grep \
+    grep-reflog group heading histogram ignore-all-space ignore-blank-lines ignore-case ignore-space-at-eol \
+    ignore-space-change ignored inter-hunk-context invert-grep invert-match is-ancestor is-bare-repository \
+    is-inside-git-dir is-inside-work-tree left-only left-right line-number line-porcelain list local long match \
+    max-count max-depth max-parents merge-base merged merges min-parents minimal modified name-only name-status \
+    no-abbrev no-abbrev-commit no-color no-column no-decorate no-ext-diff no-merged no-merges no-notes no-patch \
+    no-prefix no-renames no-textconv no-walk not null numbered numstat object-only objects oneline only-matching or \
+    others parents patch patch-with-stat patience perl-regexp pickaxe-all pickaxe-regex points-at porcelain pretty \
+    quiet raw reflog refs relative relative-date remotes reverse right-only root short shortstat show-cdup \
+    show-current show-function show-prefix show-stash show-toplevel simplify-by-decoration since skip sort sparse \
+    stage staged stat stat-count stat-width summary symbolic symbolic-full-name tags topo-order unified unmerged \
+    until untracked-files use-mailmap verbose verify version walk-reflogs word-diff word-diff-regex word-regexp";
 
 /// Subcommands in which `-a` shows everything as text; a bundle of letters ends at one that takes a value.
 const PATCHES: &str = "diff diff-files diff-index diff-tree log range-diff reflog show stash whatchanged";
@@ -120,11 +116,11 @@ fn runs_signature_check(words: &[&str]) -> bool {
 /// Sections of settings of which each one can be shown, and settings by their section and key. None of them holds a token, a
 /// password or an address, which may have one.
 const SHOWN_SECTIONS: &str = "color column diff fetch format init log merge pager pull push rebase rerere status tag";
-const SHOWN_SETTINGS: &str = "author.email author.name branch.merge branch.rebase commit.gpgsign committer.email committer.name \
-                              core.abbrev core.autocrlf core.bare core.editor core.eol core.excludesfile core.filemode \
-                              core.hookspath core.ignorecase core.pager core.quotepath core.symlinks core.whitespace \
-                              remote.fetch remote.push submodule.active submodule.path submodule.recurse user.email \
-                              user.name user.signingkey";
+const SHOWN_SETTINGS: &str = "\
+    author.email author.name branch.merge branch.rebase commit.gpgsign committer.email committer.name core.abbrev \
+    core.autocrlf core.bare core.editor core.eol core.excludesfile core.filemode core.hookspath core.ignorecase \
+    core.pager core.quotepath core.symlinks core.whitespace remote.fetch remote.push submodule.active submodule.path \
+    submodule.recurse user.email user.name user.signingkey";
 
 fn is_shown_setting(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -133,7 +129,8 @@ fn is_shown_setting(name: &str) -> bool {
 }
 
 fn looks(verb: &str, words: &[&str]) -> bool {
-    let only = |flags: &str| words.iter().all(|word| is_one_of(flags, word.split('=').next().unwrap_or(word)));
+    let is_end = |c: char| c == '=' || c.is_ascii_digit();
+    let only = |flags: &str| words.iter().all(|word| is_one_of(flags, word.split(is_end).next().unwrap_or(word)));
     match (verb, words) {
         ("branch", ["--contains" | "--merged" | "--no-merged" | "--list" | "-l", rest @ ..])
         | ("tag", ["--list" | "-l" | "--contains" | "--points-at" | "--merged", rest @ ..]) => {
@@ -147,7 +144,8 @@ fn looks(verb: &str, words: &[&str]) -> bool {
         // An address may hold a token.
         ("remote", []) => true,
         ("config", ["--get" | "--get-all" | "get", name]) => is_shown_setting(name),
-        ("stash", ["list" | "show", ..]) | ("worktree", ["list", ..]) | ("reflog", [] | ["show", ..]) => true,
+        ("stash", ["list" | "show", ..]) | ("worktree", ["list", ..]) | ("reflog", ["show", ..]) => true,
+        ("reflog", words) => words.iter().all(|word| word.starts_with('-')),
         _ => false,
     }
 }

@@ -1,5 +1,6 @@
 //! Rows of commands that only look, and of commands that may do more.
 
+use super::super::content::stays_below;
 use super::*;
 
 #[test]
@@ -23,6 +24,8 @@ fn read_only_commands_of_git_are_known() {
         "git config --get branch.main.merge",
         "git config --get remote.origin.fetch",
         "git stash list",
+        "git reflog -10",
+        "git tag -n5",
         "git worktree list",
         "git log -Sa -Ga -n3",
         "git diff HEAD^ -- src/*.rs",
@@ -52,6 +55,7 @@ fn all_others_are_asked_about() {
         "git branch --list -D x",
         "git tag v1",
         "git remote add x y",
+        "git reflog -1 expire",
         "git remote show origin",
         "git config user.name x",
         "git config --get-urlmatch x y",
@@ -187,6 +191,7 @@ fn what_only_reads_is_known() {
         "diff -u a b; file -b a; tree -L 2; tree -aL2; fd -e rs; uniq -c a",
         "sort --reverse --key=2 a",
         "ls *.c; wc -l ./*; cat -- *",
+        "time ls; time -p wc -l a; timeout 5 grep foo a",
         "wc -l *.c; grep foo *.c; wc *; find . -mtime -1; du ?; grep x [a-z]*",
         "sed 's/a/b/' f; sed '/a/p' y; sed -E 's/(a)/b/g' f | head",
         "awk '{print $1}' f; awk 1 x; ls -l | awk -F: '{print $1, $NF}'",
