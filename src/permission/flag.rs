@@ -9,6 +9,7 @@ mod tests;
 
 use std::path::Path;
 
+use super::content::is_below;
 use super::shell::{ShellText, SimpleCommand, git_arguments, is_one_of};
 use super::verb::{GIT_READS, git_lists, git_reads};
 
@@ -139,24 +140,32 @@ pub(super) fn may_run_others(command: &SimpleCommand, remotes: &[String]) -> boo
 }
 
 /// Options by which programs that build and test load other code than the project's own.
-const LOADING: &[(&str, &[&str])] = &[
-    ("cargo", &["--config"]),
-    (
-        "bun npm pnpm yarn",
-        &["--globalconfig", "--import", "--node-options", "--preload", "--require", "--script-shell", "--userconfig"],
-    ),
+const LOADING: &[(&str, &str)] = &[
+    ("bun", "-c -r --config --import --preload --require"),
+    ("cargo", "--config --config-file --tool-config-file"),
+    ("npm pnpm yarn", "--globalconfig --import --node-options --require --script-shell --userconfig"),
 ];
 
-/// Whether a command has one of these options, or its beginning; what is behind `--` is for the project's own program.
+/// Options by which they work in another directory.
+const LEADING: &str = "-C --cwd --dir --directory --manifest-path --prefix";
+
+/// Whether a command has one of these options, or its beginning, and one of the latter leads out; what is behind `--` is for
+/// the project's own program.
 fn has_loading_option(command: &SimpleCommand) -> bool {
-    let row = LOADING.iter().find(|(programs, _)| is_one_of(programs, command.program()));
-    let texts = command.texts();
-    let loads = |word: &&str| {
-        let name = word.split('=').next().unwrap_or(word);
-        name.len() > "--no".len()
-            && row.is_some_and(|(_, options)| options.iter().any(|option| option.starts_with(name)))
+    let Some((_, loading)) = LOADING.iter().find(|(programs, _)| is_one_of(programs, command.program())) else {
+        return false;
     };
-    texts.iter().take_while(|word| **word != "--").any(loads)
+    let begins = |options: &str, name: &str| {
+        let is_long = name.starts_with("--") && name.len() > "--no".len();
+        options.split(' ').any(|option| option == name || is_long && option.starts_with(name))
+    };
+    let texts = command.texts();
+    let end = texts.iter().position(|word| *word == "--").unwrap_or(texts.len());
+    (0..end).any(|at| {
+        let next = texts.get(at + 1).copied().unwrap_or_default();
+        let (name, value) = texts[at].split_once('=').unwrap_or((texts[at], next));
+        begins(loading, name) || begins(LEADING, name) && !is_below(value)
+    })
 }
 
 /// Options whose value is the next word, which could pass for the remote.

@@ -787,6 +787,14 @@ fn a_pattern_covers_no_option_that_loads_other_code() {
         ("npm *", "npm --userconfig=x run build"),
         ("bun run *", "bun run --preload ./x.ts build"),
         ("cargo test *", "cargo test --config target.x.runner=./x"),
+        ("cargo test *", "cargo test --manifest-path /tmp/x/Cargo.toml"),
+        ("cargo nextest *", "cargo nextest run --tool-config-file=x:./x"),
+        ("npm test *", "npm test --prefi=/tmp/x"),
+        ("npm test *", "npm test -C ../x"),
+        ("pnpm test *", "pnpm test --dir /tmp/x"),
+        ("yarn run *", "yarn run x --cwd /tmp/x"),
+        ("bun test *", "bun test -r ./x.ts"),
+        ("bun test *", "bun test -c=./x"),
     ] {
         let world = world().shared(&[&format!("Bash({rule})")], &[], &[]);
         world.check(&bash(text), Action::Ask, Layer::ToolClass);
@@ -795,6 +803,8 @@ fn a_pattern_covers_no_option_that_loads_other_code() {
     for (rule, text) in [
         ("npm run *", "npm run build"),
         ("npm run *", "npm run build --workspace=a --if-present"),
+        ("npm test *", "npm test --prefix web"),
+        ("cargo test *", "cargo test --manifest-path=sub/Cargo.toml"),
         ("npm run *", "npm run build -- --node-options=x --config=y"),
         ("cargo test *", "cargo test x -- --config"),
         ("make *", "make --config"),
