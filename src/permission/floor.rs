@@ -26,8 +26,8 @@ const WRITERS: &str = "badblocks blkdiscard cp cryptsetup dd fdisk install mkswa
 const DISK_READERS: &str = "blkid dd file findmnt fsck lsblk mount smartctl test udevadm umount [";
 
 /// The other programs that are judged below.
-const JUDGED: &str = "chmod chown diskutil find init kill loginctl mkdosfs mke2fs mkfs mkfs.btrfs mkfs.ext4 mkfs.xfs \
-                      mkntfs newfs rm rsync systemctl telinit";
+const JUDGED: &str = "chmod chown diskutil find init kill killall5 loginctl mkdosfs mke2fs mkfs mkfs.btrfs mkfs.ext4 \
+                      mkfs.xfs mkntfs newfs rm rsync systemctl tar telinit";
 
 /// Why a command must never run; `None` when nothing speaks against it for good.
 pub fn catastrophe(text: &str) -> Option<String> {
@@ -209,6 +209,7 @@ fn judge(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) ->
         "kill" if arguments.iter().chain(fed).skip(1).any(|word| is_every_process(word)) => {
             Some("`kill` would end all processes".to_owned())
         }
+        "killall5" => Some("`killall5` would end all processes".to_owned()),
         "diskutil" if first.is_some_and(|verb| verb.to_ascii_lowercase().starts_with("erase")) => {
             Some("`diskutil` would erase a disk".to_owned())
         }
@@ -254,6 +255,7 @@ fn lost<'a>(name: &str, arguments: &[&'a str], base: Option<&str>) -> Option<&'a
         ("mv", [sources @ .., _]) => sources,
         ("rsync", [.., _]) if has(&["--del"]) => &operands[operands.len() - 1..],
         ("shred" | "truncate", targets) => targets,
+        ("tar", targets) if has(&["--remove"]) => targets,
         _ => return None,
     };
     targets.iter().find(|target| loss(target, base).is_some()).copied()
@@ -384,6 +386,7 @@ fn is_fork_bomb(text: &str) -> bool {
         let name = head[start..].trim_start_matches("function");
         let body = text[at + 1..].split('}').next().unwrap_or_default();
         let twice = ['|', '&'].map(|sign| format!("{name}{sign}{name}"));
-        !name.is_empty() && body.contains('&') && twice.iter().any(|twice| body.contains(twice))
+        let is_function = text[..at].ends_with("()") || head[start..].starts_with("function");
+        !name.is_empty() && (is_function || body.contains('&')) && twice.iter().any(|twice| body.contains(twice))
     })
 }

@@ -118,6 +118,10 @@ fn what_ends_a_machine_or_a_home_never_runs() {
         "echo b > /proc/sysrq-trigger",
         ":(){ :|:& };:",
         "bomb() { bomb | bomb & }; bomb",
+        "bomb() { bomb | bomb; }; bomb",
+        "killall5 -9",
+        "tar --remove-files -cf x ~",
+        "rm -rf $(realpath /)",
         "function b { b & b & }",
         "shutdown -h now",
         "/sbin/reboot",
@@ -511,6 +515,7 @@ fn a_path_counts_from_the_directory_that_a_command_runs_in() {
         ("cd ../../.. && rm -rf *", "/data/me/a/tree"),
         ("cd ..; cd ..; rm -rf .", "/data/me/a/tree"),
         ("rm -rf ../../..", "/srv/a/tree"),
+        ("rm -rf \"$(pwd)/../../..\"", "/srv/a/tree"),
         ("rm -rf ../../../etc", "/srv/a/tree"),
     ] {
         assert!(is_lost(text, cwd), "{text}");
