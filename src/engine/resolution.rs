@@ -17,6 +17,7 @@ use crate::backend::spec::Reasoning;
 use crate::git::diff::{self, Target};
 use crate::git::resolution::{self, ConflictSnapshot, SnapshotFile};
 use crate::git::{Oid, Worktree};
+use crate::permission::guard;
 use crate::protocol::prompt::{self, MarkedConflict, MarkedPath};
 use crate::protocol::resolution::{FILE_LIMIT, MarkLabels, MarkedFileError, cut_regions, parse_resolution};
 use crate::session::{Rest, Session as SessionState};
@@ -184,6 +185,7 @@ fn select_files<'a>(snapshot: &'a ConflictSnapshot, record: &Record) -> Selectio
     let (mut selection, mut room) = (Selection::default(), QUESTION_LIMIT);
     for (path, file) in &snapshot.files {
         let cut = match (file, labels) {
+            _ if guard::is_tree_secret(path) => Err("it may hold secrets".to_owned()),
             (SnapshotFile::Content(bytes), Some(labels)) => {
                 cut_regions(bytes, labels).map_err(|error| describe_refusal(&error))
             }

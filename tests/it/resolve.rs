@@ -245,6 +245,16 @@ fn files_without_marks_are_listed_and_left_alone() {
 }
 
 #[test]
+fn a_file_that_may_hold_secrets_is_no_part_of_the_question() {
+    let env = world(&answer("both"));
+    env.write(".gitignore", "");
+    env.write(".env", "KEY=1\n");
+    env.commit("a file");
+    let id = in_conflict(&env, &[write(".env", "KEY=theirs")], &[(".env", "KEY=ours\n")]);
+    assert_eq!(proposal(&env, &id)["left_out"], json!([{"path": ".env", "reason": "it may hold secrets"}]));
+}
+
+#[test]
 fn the_proposal_goes_when_the_session_leaves_the_conflict() {
     let env = world(&answer("both"));
     let id = in_conflict(&env, &[], &[]);
