@@ -108,7 +108,6 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
         "sed" | "awk" | "gawk" | "mawk" => printed_files(command).is_some(),
         "jq" if reaches_by_filter(command) => false,
         "uniq" if has_glob => false,
-        // What they start is a command of its own.
         "time" | "timeout" => !arguments.iter().any(|word| word.contains('=')),
         name => reader::only_reads(name, arguments),
     }

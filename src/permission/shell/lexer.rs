@@ -5,10 +5,7 @@ use super::super::reader::READS;
 use super::{OpaqueConstruct, Origin, Redirect, SimpleCommand, Word, is_one_of, is_safe_text};
 
 /// Unquoted words that are part of the language where a command may start.
-pub(super) const KEYWORDS: &[&str] = &[
-    "[[", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "select", "then",
-    "until", "while",
-];
+pub(super) const KEYWORDS: &str = "[[ case coproc do done elif else esac fi for function if select then until while";
 
 /// Unquoted punctuation that stands for itself in a word.
 const LITERAL: &str = "_-./:,+@%=^]";
@@ -181,6 +178,7 @@ impl Lexer<'_> {
                 // A word of its own negates a test, as in `find . ! -name x`.
                 '!' if position == Position::Argument && is_alone => self.push(&mut word, c),
                 '{' if position == Position::Argument && self.take_braces(&mut word) => {}
+                '$' if position == Position::Argument && self.take("$?") => word.text.push_str("$?"),
                 '~' | '#' => self.push(&mut word, c),
                 c if c.is_ascii_alphanumeric() || LITERAL.contains(c) => self.push(&mut word, c),
                 c => return Err(OpaqueConstruct::of_sign(c)),
@@ -192,7 +190,7 @@ impl Lexer<'_> {
             return Err(OpaqueConstruct::of_sign('='));
         }
         if position == Position::Command {
-            if !word.is_quoted && KEYWORDS.contains(&word.text.as_str()) {
+            if !word.is_quoted && is_one_of(KEYWORDS, &word.text) {
                 return Err(OpaqueConstruct::keyword(&word.text));
             }
             if word.text.contains('=') {
@@ -227,6 +225,7 @@ impl Lexer<'_> {
             match self.peek().ok_or(OpaqueConstruct::UNCLOSED)? {
                 c if c == quote => break,
                 c if quote == '\'' => self.push(word, c),
+                '$' if self.take("$?") => word.text.push_str("$?"),
                 c @ ('$' | '`' | '!') => return Err(OpaqueConstruct::of_sign(c)),
                 '\\' if self.take("\\\n") => {}
                 '\\' => {

@@ -7,11 +7,10 @@ use super::budget::{MOST_VALUES, WorkBudget};
 use super::source::{Source, closing_brace, expand_braces};
 use super::value::Values;
 use super::wrapper::{MOST_WORDS, SHELLS, is_assignment, resolve};
-use super::{Origin, Redirect, SimpleCommand, Word, base_name};
+use super::{Origin, Redirect, SimpleCommand, Word, base_name, is_one_of};
 
 /// Words that a program may follow.
-const BEFORE: &[&str] =
-    &["!", "coproc", "do", "elif", "else", "if", "then", "time", "until", "while", "{", "}", "-p", "--"];
+const BEFORE: &str = "! coproc do elif else if then time until while { } -p --";
 
 /// How a text is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +117,7 @@ fn programs(part: &SimpleCommand, values: &Values, budget: &WorkBudget) -> Vec<S
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let text = word.text.as_str();
-        let is_before = BEFORE.contains(&text) || is_assignment(text);
+        let is_before = is_one_of(BEFORE, text) || is_assignment(text);
         let may_vanish = text.starts_with('$');
         if !is_before && (!may_vanish || found.is_empty()) {
             let from = |program: &str| {

@@ -97,12 +97,13 @@ impl Source {
 
     /// Adds what a substitution prints, as far as its words tell.
     fn add_printed(&mut self, name: &str, body: &str) {
-        let found = body.strip_prefix("find ").and_then(|words| words.split_once("name "));
-        self.add_value(name, found.and_then(|(_, words)| words.split(' ').next()).unwrap_or_default());
-        let printed = PRINTING.iter().find_map(|program| body.strip_prefix(program)).unwrap_or_default();
-        let words: Vec<_> = printed.split(' ').skip_while(|word| word.starts_with('-')).collect();
-        self.add_value(name, if body.trim() == "pwd" { "." } else { printed });
-        self.add_value(name, &words.join(" "));
+        let found = body.strip_prefix("find ").and_then(|words| words.split_once("name ")?.1.split(' ').next());
+        let here = Some(".").filter(|_| body.trim() == "pwd");
+        let printed =
+            PRINTING.iter().find_map(|program| body.strip_prefix(program)).or(found).or(here).unwrap_or_default();
+        self.add_value(name, printed);
+        // Options may stand before it.
+        self.add_value(name, printed.rsplit(' ').next().unwrap_or_default());
     }
 
     fn add_value(&mut self, name: &str, text: &str) {

@@ -262,7 +262,8 @@ proptest! {
             let text = format!("printf '%s\\0' {text}");
             let read = ShellText::read(&text);
             let Some([command]) = read.understood() else { continue };
-            if !command.redirects.is_empty() {
+            // What the last program returned is not known before.
+            if !command.redirects.is_empty() || text.contains("$?") {
                 continue;
             }
             script.extend([text.as_str(), "\n"]);
@@ -282,7 +283,7 @@ proptest! {
         for line in segments(&text).unwrap_or_default() {
             prop_assert!(!line.contains('\n'), "{line}");
             // A program with the name of a keyword was quoted, and rules name it as any other.
-            if lexer::KEYWORDS.contains(&line.split(' ').next().unwrap_or_default()) {
+            if is_one_of(lexer::KEYWORDS, line.split(' ').next().unwrap_or_default()) {
                 continue;
             }
             let again = segments(&line).unwrap_or_default();

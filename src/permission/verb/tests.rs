@@ -191,6 +191,7 @@ fn what_only_reads_is_known() {
         "diff -u a b; file -b a; tree -L 2; tree -aL2; fd -e rs; uniq -c a",
         "sort --reverse --key=2 a",
         "ls *.c; wc -l ./*; cat -- *",
+        "ls; echo \"exit: $?\"; echo $?",
         "time ls; time -p wc -l a; timeout 5 grep foo a",
         "wc -l *.c; grep foo *.c; wc *; find . -mtime -1; du ?; grep x [a-z]*",
         "sed 's/a/b/' f; sed '/a/p' y; sed -E 's/(a)/b/g' f | head",
