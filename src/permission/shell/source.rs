@@ -99,8 +99,7 @@ impl Source {
     fn add_printed(&mut self, name: &str, body: &str) {
         let found = body.strip_prefix("find ").and_then(|words| words.split_once("name ")?.1.split(' ').next());
         let here = Some(".").filter(|_| body.trim() == "pwd");
-        let printed =
-            PRINTING.iter().find_map(|program| body.strip_prefix(program)).or(found).or(here).unwrap_or_default();
+        let printed = PRINTING.iter().find_map(|name| body.strip_prefix(name)).or(found).or(here).unwrap_or_default();
         self.add_value(name, printed);
         // Options may stand before it.
         self.add_value(name, printed.rsplit(' ').next().unwrap_or_default());

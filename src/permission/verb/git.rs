@@ -12,23 +12,24 @@ pub(in super::super) const READS: &str = "annotate blame cat-file check-attr che
 /// repository or ignored by it, or shows what an attribute says not to show.
 const OPTIONS: &str = "\
     abbrev abbrev-commit abbrev-ref after all all-match always ancestry-path and author author-date-order \
-    basic-regexp batch batch-check before boundary branch branches cached cc cherry cherry-mark cherry-pick color \
-    color-moved color-words column committer compact-summary contains count count-matches date date-order decorate \
-    decorate-refs decorate-refs-exclude deduplicate deleted dense diff-algorithm diff-filter directory dirstat dirty \
-    email error-unmatch exact-match exclude exclude-standard exit-code extended-regexp files files-with-matches \
-    files-without-match find-copies find-copies-harder find-object find-renames first-parent fixed-strings follow \
-    format full-history full-index full-name full-tree function-context get get-all git-common-dir git-dir graph grep \
-    grep-reflog group heading histogram ignore-all-space ignore-blank-lines ignore-case ignore-space-at-eol \
-    ignore-space-change ignored inter-hunk-context invert-grep invert-match is-ancestor is-bare-repository \
-    is-inside-git-dir is-inside-work-tree left-only left-right line-number line-porcelain list local long match \
-    max-count max-depth max-parents merge-base merged merges min-parents minimal modified name-only name-status \
-    no-abbrev no-abbrev-commit no-color no-column no-decorate no-ext-diff no-merged no-merges no-notes no-patch \
-    no-prefix no-renames no-textconv no-walk not null numbered numstat object-only objects oneline only-matching or \
-    others parents patch patch-with-stat patience perl-regexp pickaxe-all pickaxe-regex points-at porcelain pretty \
-    quiet raw reflog refs relative relative-date remotes reverse right-only root short shortstat show-cdup \
-    show-current show-function show-prefix show-stash show-toplevel simplify-by-decoration since skip sort sparse \
-    stage staged stat stat-count stat-width summary symbolic symbolic-full-name tags topo-order unified unmerged \
-    until untracked-files use-mailmap verbose verify version walk-reflogs word-diff word-diff-regex word-regexp";
+    basic-regexp batch batch-check before boundary branch branches cached cc check cherry cherry-mark cherry-pick \
+    color color-moved color-words column committer compact-summary contains count count-matches date date-order \
+    decorate decorate-refs decorate-refs-exclude deduplicate deleted dense diff-algorithm diff-filter directory \
+    dirstat dirty email error-unmatch exact-match exclude exclude-standard exit-code extended-regexp files \
+    files-with-matches files-without-match find-copies find-copies-harder find-object find-renames first-parent \
+    fixed-strings follow format full-history full-index full-name full-tree function-context get get-all \
+    git-common-dir git-dir graph grep grep-reflog group heading histogram ignore-all-space ignore-blank-lines \
+    ignore-case ignore-space-at-eol ignore-space-change ignored inter-hunk-context invert-grep invert-match \
+    is-ancestor is-bare-repository is-inside-git-dir is-inside-work-tree left-only left-right line-number \
+    line-porcelain list local long match max-count max-depth max-parents merge-base merged merges min-parents minimal \
+    modified name-only name-status no-abbrev no-abbrev-commit no-color no-column no-decorate no-ext-diff no-merged \
+    no-merges no-notes no-patch no-prefix no-renames no-textconv no-walk not null numbered numstat object-only \
+    objects oneline only-matching or others parents patch patch-with-stat patience perl-regexp pickaxe-all \
+    pickaxe-regex points-at porcelain pretty quiet raw reflog refs relative relative-date remotes reverse right-only \
+    root short shortstat show-cdup show-current show-function show-prefix show-stash show-toplevel \
+    simplify-by-decoration since skip sort sparse stage staged stat stat-count stat-width summary symbolic \
+    symbolic-full-name tags topo-order unified unmerged until untracked-files use-mailmap verbose verify version \
+    walk-reflogs word-diff word-diff-regex word-regexp";
 
 /// Subcommands in which `-a` shows everything as text; a bundle of letters ends at one that takes a value.
 const PATCHES: &str = "diff diff-files diff-index diff-tree log range-diff reflog show stash whatchanged";
@@ -101,7 +102,7 @@ fn is_text(verb: &str, word: &str) -> bool {
 
 /// Whether all options of a subcommand that looks are listed, with those that show everything as text.
 pub(in super::super) fn lists(verb: &str, words: &[&str]) -> bool {
-    words.iter().all(|word| is_harmless(verb, word) || is_one_of("--binary --check --text", word))
+    words.iter().all(|word| is_harmless(verb, word) || is_one_of("--binary --text", word))
         && !runs_signature_check(words)
 }
 

@@ -29,6 +29,7 @@ fn read_only_commands_of_git_are_known() {
         "git worktree list",
         "git log -Sa -Ga -n3",
         "git diff HEAD^ -- src/*.rs",
+        "git diff --check",
         "git ls-files --others --exclude-standard",
         "git status --untracked-files=all",
         "git log 2>/dev/null",
