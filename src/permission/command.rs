@@ -58,11 +58,8 @@ pub(super) fn places_below(text: &str, tree: &Path) -> Option<Vec<Place>> {
         let directory = tree.to_string_lossy().into_owned();
         follows_links(command).then(|| Place::Within { directory, pattern: "**".to_owned() })
     };
-    stays.then(|| {
-        let places =
-            |command| places(command, &programs).into_iter().chain(below(command)).chain(searched_places(command));
-        commands.iter().flat_map(places).collect()
-    })
+    let places = |command| places(command, &programs).into_iter().chain(below(command)).chain(searched_places(command));
+    stays.then(|| commands.iter().flat_map(places).collect())
 }
 
 /// Whether a path is that of a program every command may run.
@@ -83,9 +80,8 @@ fn stays(command: &SimpleCommand, programs: &HashSet<&str>, tree: &Path) -> bool
                 && is_plain(command, word, takes_texts)
                 && pieces(&word.text).all(|piece| is_harmless(piece, tree))
     };
-    let targets = command.redirects.iter().map(|redirect| &redirect.target);
     paths(command).all(is_harmless_word)
-        && targets.into_iter().all(|target| pieces(&target.text).all(|piece| is_harmless(piece, tree)))
+        && command.redirects.iter().all(|to| pieces(&to.target.text).all(|piece| is_harmless(piece, tree)))
         && is_local(command)
 }
 
@@ -181,10 +177,8 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
 fn is_local(command: &SimpleCommand) -> bool {
     let texts = command.texts();
     let [program, args @ ..] = texts.as_slice() else { return false };
-    if program.is_empty() || program.starts_with('-') {
-        return false;
-    }
     match base_name(program) {
+        _ if program.is_empty() || program.starts_with('-') => false,
         "git" => {
             git_reads(command, &[])
                 || args.iter().find(|arg| **arg != "--no-pager").is_some_and(|verb| is_one_of(GIT_READS, verb))

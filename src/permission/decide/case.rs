@@ -550,6 +550,9 @@ fn directories(cwd: &Path, commands: &[SimpleCommand], home: &Path) -> Vec<PathB
         // It goes home.
         ["cd"] if command.origin <= Origin::Suspected => vec!["~"],
         ["cd" | "pushd", operands @ ..] => operands.iter().copied().filter(|word| !word.starts_with('-')).collect(),
+        [_, options @ ..] if command.program() == "tar" => {
+            options.windows(2).filter(|pair| pair[0] == "-C").map(|pair| pair[1]).collect()
+        }
         [_, options @ ..] if command.program() == "env" => floor::env_directory(options).into_iter().collect(),
         _ => Vec::new(),
     });

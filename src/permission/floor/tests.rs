@@ -163,6 +163,8 @@ fn what_ends_a_machine_or_a_home_never_runs() {
         "for x in ls {su,s}; do ${x}do id; done",
         "$x -rf /",
         "$(cat f) -rf ~",
+        "$(readlink x) -rf ~",
+        "$(ls /bin/* | tail -1) -rf ~",
         "x=a; x=/; rm -rf $x",
         "busybox reboot",
         "toybox reboot",

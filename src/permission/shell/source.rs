@@ -2,7 +2,7 @@
 //! substitution as a variable, with its commands on a line of their own.
 
 /// Programs that print their words, or where they are.
-const PRINTING: [&str; 8] = ["echo ", "printf ", "which ", "command -v ", "type -p ", "ls ", "readlink ", "realpath "];
+const PRINTING: [&str; 5] = ["echo ", "printf ", "which ", "command -v ", "type -p "];
 
 /// The name of what no text gives a value to.
 pub(super) const UNKNOWN: &str = "^";
@@ -97,12 +97,17 @@ impl Source {
 
     /// Adds what a substitution prints, as far as its words tell.
     fn add_printed(&mut self, name: &str, body: &str) {
-        let found = body.strip_prefix("find ").and_then(|words| words.split_once("name ")?.1.split(' ').next());
-        let here = Some(".").filter(|_| body.trim() == "pwd");
-        let printed = PRINTING.iter().find_map(|name| body.strip_prefix(name)).or(found).or(here).unwrap_or_default();
-        self.add_value(name, printed);
-        // Options may stand before it.
-        self.add_value(name, printed.rsplit(' ').next().unwrap_or_default());
+        let words = match body.split_once(' ').unwrap_or((body, "")) {
+            ("find", words) => words.split_once("name ").map_or("", |(_, names)| names),
+            ("ls" | "readlink" | "realpath", words) => words,
+            ("pwd", _) => ".",
+            _ => "",
+        };
+        if let Some(listed) = words.split(' ').find(|word| !word.is_empty() && !word.starts_with('-')) {
+            self.add_value(name, listed);
+            self.add_value(name, &format!("${{{UNKNOWN}}}"));
+        }
+        self.add_value(name, PRINTING.iter().find_map(|program| body.strip_prefix(program)).unwrap_or_default());
     }
 
     fn add_value(&mut self, name: &str, text: &str) {
