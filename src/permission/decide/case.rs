@@ -342,9 +342,15 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether it only looks at history, and shows nothing that may not be read.
+    /// Whether it only looks at history, and shows nothing that may not be read. Of everything, the tool for git shows a patch
+    /// in any case.
     pub(super) fn asks_git_openly(&self) -> bool {
-        self.only_asks_git() && !self.shows_more() && (self.tool() == "git" || self.is_held())
+        let commands = || self.shell.iter().flat_map(|shell| &shell.commands);
+        let is_open = match self.tool() {
+            "git" => !self.shows_more() || commands().all(guard::words::names_no_file),
+            _ => !self.shows_more() && self.is_held(),
+        };
+        is_open && self.only_asks_git()
     }
 
     /// Whether it leads to a file that may not be read, or may lead anywhere by a pattern that git completes.

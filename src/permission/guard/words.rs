@@ -33,6 +33,19 @@ pub(super) fn shown_words(command: &SimpleCommand) -> Vec<&str> {
     (0..words.len()).filter(counts).filter_map(|at| pathspec(words[at])).collect()
 }
 
+/// Whether a call of git names no file, but at most commits that cannot be taken for one, so that what it shows is everything.
+pub(in super::super) fn names_no_file(command: &SimpleCommand) -> bool {
+    let texts = command.texts();
+    let is_search = flag::subcommand(texts.get(1..).unwrap_or_default()).is_some_and(|(verb, _)| verb == "grep");
+    !is_search && shown_words(command).into_iter().all(|word| word.starts_with('-') || is_revision(word))
+}
+
+fn is_revision(word: &str) -> bool {
+    let is_plain = !word.contains([':', '*', '?', '[']) && word.split('/').all(|part| part != "..");
+    let is_hash = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_plain && (is_hash || word.contains("..") || word.split(['~', '^', '@']).next() == Some("HEAD"))
+}
+
 /// Whether an argument of git is free text, such as a commit message, or an option with such a text.
 pub(in super::super) fn is_text(words: &[&str], at: usize) -> bool {
     // Letters may stand before the one that takes a message.
@@ -126,6 +139,26 @@ mod tests {
             "git 'open",
         ] {
             assert_eq!(named(&ShellText::read(text), tree), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_certainly_a_commit_is_told_from_a_file() {
+        let names_none = |text: &str| ShellText::read(text).commands.iter().all(names_no_file);
+        for text in
+            ["git diff", "git diff --stat HEAD~1", "git log -p -3 main..HEAD", "git show 07b12be4", "git diff -- ':!a'"]
+        {
+            assert!(names_none(text), "{text}");
+        }
+        for text in [
+            "git log -p notes",
+            "git diff -- notes",
+            "git show HEAD:a",
+            "git grep x",
+            "git diff ../notes",
+            "git diff 'n*'",
+        ] {
+            assert!(!names_none(text), "{text}");
         }
     }
 }

@@ -275,6 +275,7 @@ fn the_tool_for_git_shows_no_file_that_may_not_be_read() {
         world.check(&git("log -p -- notes", Leads::Kept), Action::Ask, Layer::ToolClass);
         world.check(&git("grep -h . -- '[n]*'", Leads::Elsewhere), Action::Ask, Layer::ToolClass);
         assert_eq!(world.decide(&git("status", Leads::Inside)).action, Action::Allow);
+        assert_eq!(world.decide(&git("log -p -1", Leads::Kept)).action, Action::Allow);
     }
 }
 
