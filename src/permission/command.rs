@@ -132,12 +132,13 @@ fn glued_values(piece: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The words of a command that may be or hold paths: all but the script by which `sed` or `awk` prints lines, and patterns
-/// for the names that `find` and `tree` list.
+/// for git's own files among the names that `find` and `tree` list.
 fn paths(command: &SimpleCommand) -> impl Iterator<Item = &Word> {
     let (words, texts) = (&command.words, command.texts());
     let first = words.len() - printed_files(command).map_or(words.len(), <[Word]>::len);
     let lists_names = command.program() == "tree" || command.program() == "find" && finds_names(&texts[1..]);
-    let is_pattern = move |at: usize| lists_names && is_one_of("-I -ipath -path -wholename", texts[at - 1]);
+    let has_option = move |at: usize| lists_names && is_one_of("-I -ipath -path -wholename", texts[at - 1]);
+    let is_pattern = move |at: usize| has_option(at) && words[at].text.contains(".git");
     (0..words.len()).filter(move |at| *at == 0 || *at >= first && !is_pattern(*at)).map(|at| &words[at])
 }
 

@@ -131,6 +131,7 @@ fn what_points_elsewhere_is_asked_about() {
         "find /usr/bin -delete",
         "find . -path './.git/*' -delete",
         "find .git -path x",
+        "tree -P -I /etc",
         "ls > /bin/ls",
         "> /usr/bin/x ls",
         "/usr/bin/../../home/x",
