@@ -35,9 +35,7 @@ pub(super) fn shown_words(command: &SimpleCommand) -> Vec<&str> {
 
 /// Whether a call of git names no file, but at most commits that cannot be taken for one, so that what it shows is everything.
 pub(in super::super) fn names_no_file(command: &SimpleCommand) -> bool {
-    let texts = command.texts();
-    let is_search = flag::subcommand(texts.get(1..).unwrap_or_default()).is_some_and(|(verb, _)| verb == "grep");
-    !is_search && shown_words(command).into_iter().all(|word| word.starts_with('-') || is_revision(word))
+    shown_words(command).into_iter().all(|word| word.starts_with('-') || is_revision(word))
 }
 
 fn is_revision(word: &str) -> bool {
@@ -154,7 +152,7 @@ mod tests {
             "git log -p notes",
             "git diff -- notes",
             "git show HEAD:a",
-            "git grep x",
+            "git grep x a",
             "git diff ../notes",
             "git diff 'n*'",
         ] {
