@@ -5,6 +5,7 @@
 
 mod case;
 mod class;
+mod line;
 mod policy;
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,9 @@ use std::fmt;
 
 use serde_json::json;
 
-use super::case::{Case, CommandLine, Item, PossibleRuns, ShownContent, Side};
+use super::case::{Case, Item, PossibleRuns, Side};
 use super::class;
+use super::line::{CommandLine, ShownContent};
 use crate::permission::address;
 use crate::permission::compact::tool::{self, Spelled};
 use crate::permission::compact::{self, Action, CompactPermission, glob, is_everything};
