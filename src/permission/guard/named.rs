@@ -41,12 +41,12 @@ pub(in super::super) fn find_named_secret(text: &str, bases: &[PathBuf], places:
         paths.into_iter().find(|path| is_secret(path, Act::Read, places) || may_be_secret(path, places))
     };
     // The first of several moves may have led to the home directory.
-    let moves = || read.commands.iter().filter(|command| is_move(command));
+    let moves: Vec<_> = read.commands.iter().filter(|command| is_move(command)).collect();
     let below_home = |piece: &str| {
         let path = places.home.join(piece.trim_start_matches("../"));
-        Some(path).filter(|path| moves().count() > 1 && has_name(piece) && is_secret(path, Act::Read, places))
+        Some(path).filter(|path| moves.len() > 1 && has_name(piece) && is_secret(path, Act::Read, places))
     };
-    let secret_directory = || moves().flat_map(|command| named_words(command, is_fed)).find_map(below_home);
+    let secret_directory = || moves.iter().flat_map(|command| named_words(command, is_fed)).find_map(below_home);
     let named = read.commands.iter().find_map(|command| match command.program() {
         _ if command.origin == Origin::Fragment => None,
         "git" => git_secret(command, places),

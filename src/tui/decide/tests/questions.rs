@@ -553,7 +553,7 @@ fn a_text_that_is_typed_on_a_card_is_its_words() {
     let (mut model, _) = opened(model(WIDE, vec![plan()]), "abcd2345", &["a"]);
     screen(&mut model);
     model.moment = 200;
-    assert_eq!(write(&mut model, "l"), []);
+    assert_eq!(write(&mut model, "L"), []);
     let later = model.now + 200;
     let later_plan = "[L] Later: keep the plan and end the turn";
     assert_eq!(update(&mut model, Msg::Time(later)), answered(&[later_plan]));
