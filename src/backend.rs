@@ -51,6 +51,7 @@ use crate::backend::spec::{Reasoning, Spec, Transport};
 use crate::backend::transport::spawn::Spawner;
 use crate::mcp::{self, Annotations};
 use crate::permission::{Effect, Posture};
+use crate::tool::Tool;
 
 /// Everything one conversation needs to begin.
 pub struct Launch {
@@ -195,6 +196,22 @@ impl NativeTool {
         Self::WebSearch,
         Self::Todo,
     ];
+
+    pub fn tool(self) -> Tool {
+        match self {
+            Self::Read => Tool::Read,
+            Self::Search => Tool::Search,
+            Self::Locate => Tool::Locate,
+            Self::List => Tool::List,
+            Self::Write => Tool::Write,
+            Self::Edit => Tool::Edit,
+            Self::Patch => Tool::Patch,
+            Self::Bash => Tool::Bash,
+            Self::WebFetch => Tool::WebFetch,
+            Self::WebSearch => Tool::WebSearch,
+            Self::Todo => Tool::Todo,
+        }
+    }
 }
 
 /// A handle on one conversation; its actor owns the process. Dropping `commands` closes it.

@@ -19,6 +19,8 @@ pub mod permission;
 pub mod protocol;
 /// The life of a session as a state machine.
 pub mod session;
+/// Every tool that agents call: its names, what it does, how rules speak of it.
+pub mod tool;
 /// Tasks, reviews, todos and plans of a session.
 pub mod workflow;
 

@@ -32,7 +32,7 @@ use std::path::{Component, Path, PathBuf};
 pub use breadth::describe_breadth;
 pub use call::{Call, Effect, Layer, Leads, Subject, Target, Verdict};
 pub use content::shows_tracked_files;
-pub use decide::{decide, github_tool, is_spared, usual};
+pub use decide::{decide, is_spared, usual};
 pub use floor::catastrophe;
 pub use kept::{Keeper, Kept};
 pub use posture::{Hold, Level, Posture, UnknownWord};

@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use crate::delegation::{Facade, Hold, Input, ListActive, Order, Wait};
 use crate::permission::{Access, Effect, Profile};
+use crate::tool::Tool;
 use crate::workflow::{Change, ReviewChange, Todo};
 
 pub use parse::parse;
@@ -31,7 +32,7 @@ pub use work::Work;
 
 /// One served tool as a model sees it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct AdvertisedTool {
     pub name: String,
     pub description: String,
     pub input_schema: Value,
@@ -62,11 +63,10 @@ impl From<String> for Answer {
 /// What decides which tools a turn has.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// Whether the agent's surface holds a tool, asked by its canonical name: `delegate` for every façade, `todo` for
-    /// `todo_write`, the tool's own name otherwise.
-    pub has: &'a dyn Fn(&str) -> bool,
-    /// Whether the agent's file lists a tool, asked by the same name.
-    pub names: &'a dyn Fn(&str) -> bool,
+    /// Whether the agent's surface holds a tool.
+    pub has: &'a dyn Fn(Tool) -> bool,
+    /// Whether the agent's file lists a tool.
+    pub names: &'a dyn Fn(Tool) -> bool,
     pub facade: Facade,
     /// Those that work can be handed to, in the order in which a model reads them.
     pub agents: &'a [Offer],

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::catalog::{Catalog, Entry, LookupError, Outcome};
 use super::{Definition, Format, Persona};
-use crate::permission::compact::tool;
+use crate::tool::Tool;
 
 /// How much of each agent is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,8 +107,9 @@ fn role(agent: &Definition, detail: Detail) -> Value {
 /// The tools that a map of permissions leaves to an agent without a list; `None` where it leaves all of them.
 fn permitted_tools(agent: &Definition) -> Option<Vec<String>> {
     let permission = agent.permission.as_ref()?;
-    let permitted: Vec<_> = tool::all().filter(|name| permission.may_ever_run(name)).map(str::to_owned).collect();
-    (permitted.len() < tool::all().count()).then_some(permitted)
+    let permitted: Vec<_> =
+        Tool::all().map(|tool| tool.name().to_owned()).filter(|name| permission.may_ever_run(name)).collect();
+    (permitted.len() < Tool::ALL.len()).then_some(permitted)
 }
 
 fn voice(persona: &Persona, detail: Detail) -> Value {

@@ -10,7 +10,8 @@ use super::frontmatter::{self, Parts};
 use super::{Access, Definition, Diagnostic, Format, Mode, Scope, Severity, Source, ToolLists};
 use super::{dialect, name, persona, surface};
 use crate::permission::Profile;
-use crate::permission::compact::{Action, CompactPermission, Form, tool};
+use crate::permission::compact::{Action, CompactPermission, Form};
+use crate::tool::Tool;
 
 /// A file as somebody found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -242,6 +243,5 @@ fn unlisted(file: &FileText, draft: &Draft, default: &str) -> Vec<Diagnostic> {
 }
 
 fn may_write(definition: &Definition) -> bool {
-    let all: Vec<_> = tool::all().collect();
-    definition.access == Access::Inherit && surface::resolve(definition, &all, &[]).is_mutating()
+    definition.access == Access::Inherit && surface::resolve(definition, Tool::all(), &[]).is_mutating()
 }

@@ -7,47 +7,41 @@ use std::collections::BTreeSet;
 
 use super::Definition;
 use crate::permission::compact::{glob, tool};
-
-/// The abilities that agents bring along, by canonical name.
-pub const NATIVE: &[&str] =
-    &["read", "search", "locate", "list", "write", "edit", "patch", "bash", "web_fetch", "web_search", "todo"];
+use crate::tool::{Tool, ToolEffect, ToolName};
 
 /// What an agent that may run commands can look at with them.
-const READING_OF_SHELL: &[&str] = &["read", "search", "locate", "list", "git_diff", "git_show", "git_status"];
-
-/// Acting on children. Looking at what there is and what runs is no part of it.
-const DELEGATION: &[&str] = &["delegate", "wait", "send_input", "close_agent", "set_thread_note", "resume_agent"];
+const READING_OF_SHELL: [Tool; 7] =
+    [Tool::Read, Tool::Search, Tool::Locate, Tool::List, Tool::GitDiff, Tool::GitShow, Tool::GitStatus];
 
 /// The tools of one turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surface {
-    /// Canonical names of our own.
-    pub tools: BTreeSet<String>,
+    pub tools: BTreeSet<Tool>,
     /// Tools of external servers, as `mcp:SERVER:TOOL`.
     pub mcp: BTreeSet<String>,
-    /// Those of our own that the agent's file lists, and does not just leave in.
-    pub named: BTreeSet<String>,
+    /// Those of `tools` that the agent's file lists, and does not just leave in.
+    pub named: BTreeSet<Tool>,
     /// What the author of the file should know.
     pub warnings: Vec<String>,
 }
 
-/// Works out the tools of an agent. `available` are the tools of this turn and `mcp_tools` those of external servers,
-/// each in any spelling.
-pub fn resolve(agent: &Definition, available: &[&str], mcp_tools: &[String]) -> Surface {
-    let mut tools: BTreeSet<_> = available.iter().map(|name| tool::canonical(name).into_owned()).collect();
+/// Works out the tools of an agent. `available` are the tools of this turn and `mcp_tools` those of external servers, in
+/// any spelling.
+pub fn resolve(agent: &Definition, available: impl IntoIterator<Item = Tool>, mcp_tools: &[String]) -> Surface {
+    let mut tools: BTreeSet<_> = available.into_iter().collect();
     // Typing into a command that runs is nothing without running one.
-    if tools.contains("bash") {
-        tools.insert("write_stdin".to_owned());
+    if tools.contains(&Tool::Bash) {
+        tools.insert(Tool::WriteStdin);
     }
-    let mut mcp: BTreeSet<_> = mcp_tools.iter().map(|name| tool::canonical(name).into_owned()).collect();
+    let mut mcp: BTreeSet<_> = mcp_tools.iter().map(|name| ToolName::read(name).canonical().into_owned()).collect();
     let warnings = unknown(agent, &mcp);
-    let is_held = |name: &String| {
+    let is_held = |name: &str| {
         let is_allowed =
             agent.tools.allow.as_ref().is_none_or(|allow| allow.iter().any(|item| tool::means(item, name)));
         is_allowed && !is_forbidden(agent, name)
     };
-    tools.retain(is_held);
-    mcp.retain(is_held);
+    tools.retain(|tool| is_held(tool.name()));
+    mcp.retain(|name| is_held(name));
     let named = if agent.tools.allow.is_some() { tools.clone() } else { BTreeSet::new() };
     Surface { tools, mcp, named, warnings }
 }
@@ -55,27 +49,39 @@ pub fn resolve(agent: &Definition, available: &[&str], mcp_tools: &[String]) -> 
 impl Surface {
     /// Whether a tool exists in the turn, in any spelling.
     pub fn contains(&self, name: &str) -> bool {
-        let name = tool::canonical(name);
-        self.tools.contains(name.as_ref()) || self.mcp.contains(name.as_ref())
+        match ToolName::read(name) {
+            ToolName::Known(tool) => self.has(tool),
+            name @ (ToolName::External { .. } | ToolName::Unknown(_)) => self.mcp.contains(name.canonical().as_ref()),
+        }
     }
 
-    /// The abilities it leaves to the agent itself, by canonical name.
-    pub fn native(&self) -> impl Iterator<Item = &'static str> {
-        NATIVE.iter().copied().filter(|name| self.tools.contains(*name))
+    pub fn has(&self, tool: Tool) -> bool {
+        self.tools.contains(&tool)
     }
 
-    /// The tools of our own that no agent brings along.
-    pub fn served(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(String::as_str).filter(|name| !NATIVE.contains(name))
+    /// The canonical names of `tools`, in their order.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = self.tools.iter().map(|tool| tool.name().to_owned()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The tools it leaves to the agent itself.
+    pub fn native(&self) -> impl Iterator<Item = Tool> {
+        self.tools.iter().copied().filter(|tool| tool.is_native())
+    }
+
+    /// The tools that no agent brings along.
+    pub fn served(&self) -> impl Iterator<Item = Tool> {
+        self.tools.iter().copied().filter(|tool| !tool.is_native())
     }
 
     /// The same with what a shell stands in for when it only reads, for an agent whose shell is taken away because it
     /// could write. What the agent's file forbids stays out.
     #[must_use]
     pub fn with_reading_of_shell(mut self, agent: &Definition) -> Self {
-        if self.tools.contains("bash") {
-            let reading = READING_OF_SHELL.iter().filter(|name| !is_forbidden(agent, name));
-            self.tools.extend(reading.map(|name| (*name).to_owned()));
+        if self.has(Tool::Bash) {
+            self.tools.extend(READING_OF_SHELL.iter().filter(|tool| !is_forbidden(agent, tool.name())));
         }
         self
     }
@@ -83,13 +89,13 @@ impl Surface {
     /// The same without acting on children, for a session that may have none.
     #[must_use]
     pub fn without_delegation(mut self) -> Self {
-        self.tools.retain(|name| !DELEGATION.contains(&name.as_str()));
+        self.tools.retain(|tool| tool.effect() != ToolEffect::Children);
         self
     }
 
     /// Whether one of our tools could change files or history. External servers answer for themselves.
     pub fn is_mutating(&self) -> bool {
-        self.tools.iter().any(|name| tool::is_mutating(name))
+        self.tools.iter().any(|tool| tool.is_mutating())
     }
 }
 
@@ -104,7 +110,7 @@ fn unknown(agent: &Definition, mcp: &BTreeSet<String>) -> Vec<String> {
         // Which servers answer can change from turn to turn.
         let is_of_servers = item.starts_with("mcp") && glob::is_pattern(item);
         let is_here = mcp.iter().any(|name| tool::means(item, name));
-        is_of_servers || is_here || tool::all().any(|name| tool::means(item, name))
+        is_of_servers || is_here || Tool::ALL.iter().any(|known| tool::means(item, known.name()))
     };
     let allow = agent.tools.allow.iter().flatten();
     allow

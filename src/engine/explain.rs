@@ -9,9 +9,10 @@ use crate::api::permission::Explanation;
 use crate::api::request::ExplainPermission;
 use crate::backend::transport::lines::run_blocking;
 use crate::git::{Oid, Repo};
-use crate::permission::compact::{Action, tool};
+use crate::permission::compact::Action;
 use crate::permission::rule::Rule;
 use crate::permission::{self, Access, Audience, Call, Effect, Overlay, Reach, Subject};
+use crate::tool::{RulePrefix, Tool, ToolName, ToolSubject};
 use crate::tools::external::ExternalTool;
 
 use super::agents::{self, Ground, pick, role};
@@ -84,7 +85,7 @@ impl Engine {
         let (verdict, warnings, saves, files) = run_blocking(judge)?;
         let PostureRecord { word, yolo, .. } = record.body.posture;
         Ok(Explanation {
-            tool: tool::canonical(&name).into_owned(),
+            tool: ToolName::read(&name).canonical().into_owned(),
             targets: arguments,
             verdict: match verdict.action {
                 Action::Allow => "allow",
@@ -167,51 +168,41 @@ fn describe_opaque_command(call: &Call) -> Option<String> {
 /// The call that words of a person mean.
 fn reach(name: &str, arguments: &[String], tree: &Path) -> (String, Reach) {
     let words = arguments.join(" ");
-    let name = match name {
-        "Fetch" => "web_fetch",
-        "Tests" => "run_tests",
-        "Git" => "git",
-        "Mkdir" => "mkdir",
-        "Delete" => "delete_file",
-        "List" => "list",
-        "Copy" => "copy_file",
-        "Move" => "move_file",
-        "Rollback" => "rollback",
-        "Github" => permission::github_tool(&words).unwrap_or(name),
-        name => name,
-    };
+    let by_prefix = || RulePrefix::ALL.into_iter().find(|prefix| prefix.as_str() == name)?.tools().next();
+    let by_verb = || Tool::with_rule_verb(&words).filter(|_| name == RulePrefix::Github.as_str());
+    let known = ToolName::read(name).known().or_else(by_verb).or_else(by_prefix);
+    let name = known.map_or(name, |tool| tool.name());
     if let Some((server, tool)) = external(name, &words) {
         let reach = Reach::Mcp { server: server.clone(), tool: tool.clone(), effect: Effect::Destroys };
         return (format!("mcp:{server}:{tool}"), reach);
     }
-    let reach = match tool::canonical(name).as_ref() {
-        "bash" | "run_tests" => Reach::Command { text: words, cwd: tree.to_owned() },
-        "git" => Reach::Command { text: format!("git {words}"), cwd: tree.to_owned() },
-        "web_fetch" => Reach::Url(words),
+    let reach = match known.map(Tool::subject) {
+        Some(ToolSubject::Command | ToolSubject::KnownCommand) => Reach::Command { text: words, cwd: tree.to_owned() },
+        Some(ToolSubject::GitArguments) => Reach::Command { text: format!("git {words}"), cwd: tree.to_owned() },
+        Some(ToolSubject::Url) => Reach::Url(words),
         // Two words, or one as a rule spells it: `FROM -> TO`.
-        "copy_file" | "move_file" => {
+        Some(ToolSubject::PathPair) => {
             let paths = arguments.iter().flat_map(|argument| argument.split(" -> "));
             Reach::Paths(paths.map(|path| tree.join(path)).collect())
         }
-        "read" | "write" | "edit" | "patch" | "list" | "search" | "locate" | "mkdir" | "delete_file" => {
+        Some(ToolSubject::Paths | ToolSubject::PlaceBelow) => {
             Reach::Paths(arguments.iter().map(|path| tree.join(path)).collect())
         }
         // The path is the last word; a commit or a position may stand before it.
-        "definition" | "diagnostics" | "git_blame_lines" | "git_log_file" | "git_show" | "refs" | "trace" => {
+        Some(ToolSubject::PathBehind) => {
             arguments.last().map_or(Reach::Elsewhere, |path| Reach::Paths(vec![tree.join(path)]))
         }
-        _ => Reach::Elsewhere,
+        Some(ToolSubject::Nothing) | None => Reach::Elsewhere,
     };
     (name.to_owned(), reach)
 }
 
 /// The server and tool that `mcp:SERVER:TOOL`, `mcp__SERVER__TOOL` or `MCP SERVER/TOOL` name.
 fn external(name: &str, words: &str) -> Option<(String, String)> {
-    let canonical = tool::canonical(name);
-    let named = match canonical.strip_prefix("mcp:") {
-        Some(named) => named.split_once(':'),
-        None if name == "MCP" => words.split_once('/'),
-        None => None,
+    let named = match ToolName::read(name) {
+        ToolName::External { server, tool } => Some((server, tool)),
+        _ if name == RulePrefix::Mcp.as_str() => words.split_once('/'),
+        ToolName::Known(_) | ToolName::Unknown(_) => None,
     };
     named.map(|(server, tool)| (server.to_owned(), tool.to_owned()))
 }

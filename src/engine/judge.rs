@@ -12,12 +12,14 @@ use crate::config::family::BackgroundApprovals;
 use crate::git::Repo;
 use crate::git::driver::{GlobalConfig, find_read_driver};
 use crate::git::tracked::git_directory;
-use crate::permission::compact::{CompactPermission, tool};
+use crate::permission::compact::CompactPermission;
 use crate::permission::rule::{Rule, Rules};
 use crate::permission::{
     self, Access, AgentWord, Audience, Call, GitDriver, Hold, Kept, Overlay, Places, Posture, Profile, Reach, Scene,
     Subject, Verdict, flag, offer,
 };
+
+use crate::tool::{Tool, ToolName};
 
 use super::agents::role::{Role, native};
 use super::confine;
@@ -29,7 +31,6 @@ use super::settings::Settings;
 use super::shared::Shared;
 
 /// What changes files though its name is not among those that an agent's file lists.
-const FILE_CHANGES: &[&str] = &["delete_file", "move_file", "copy_file", "mkdir"];
 
 /// Judges the calls of a turn.
 pub(super) struct Judge {
@@ -213,19 +214,20 @@ impl<'a> Tools<'a> {
     }
 
     pub(super) fn has(self, name: &str) -> bool {
-        let name = tool::canonical(name);
+        let name = ToolName::read(name);
         // What is off is refused once more when it is called, whoever still offers it.
-        let is_off = self.own.is_some_and(|own| native::tool(&name).is_none_or(|tool| !own.lists(tool)));
-        if is_off {
+        let is_listed = |own: &Native| name.known().and_then(native::tool).is_some_and(|tool| own.lists(tool));
+        if !self.own.is_none_or(is_listed) {
             return false;
         }
-        match name.as_ref() {
-            "bash" if self.reads_by_shell => true,
-            name if FILE_CHANGES.contains(&name) => {
-                ["write", "edit", "patch"].iter().any(|tool| self.surface.contains(tool))
+        match name {
+            ToolName::Known(Tool::Bash) if self.reads_by_shell => true,
+            ToolName::Known(Tool::DeleteFile | Tool::MoveFile | Tool::CopyFile | Tool::Mkdir) => {
+                [Tool::Write, Tool::Edit, Tool::Patch].iter().any(|tool| self.surface.has(*tool))
             }
-            name if tool::is_known(name) || name.starts_with("mcp:") => self.surface.contains(name),
-            _ => self.whole,
+            ToolName::Known(tool) => self.surface.has(tool),
+            ToolName::External { .. } => self.surface.contains(&name.canonical()),
+            ToolName::Unknown(_) => self.whole,
         }
     }
 }

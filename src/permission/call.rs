@@ -8,7 +8,7 @@ use super::compact::Action;
 /// A tool call, with its links followed by whoever knows the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// In any spelling that `compact::tool` knows; `mcp:SERVER:TOOL` for external servers.
+    /// In any spelling that `tool` knows; `mcp:SERVER:TOOL` for external servers.
     pub tool: String,
     pub subject: Subject,
 }

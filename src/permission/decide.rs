@@ -4,7 +4,6 @@
 //! no posture and no person opens what one of the first six steps has closed.
 
 mod case;
-mod class;
 mod line;
 mod policy;
 #[cfg(test)]
@@ -13,10 +12,10 @@ mod word_order;
 
 use std::fmt;
 
-use super::compact::{self, Action};
+use super::compact::Action;
 use super::{Access, Audience, Call, Layer, Overlay, Posture, Scene, Subject, Verdict, floor};
+use crate::tool::{ToolClass, ToolName};
 use case::{Case, Clarity, Item};
-use class::Class;
 use policy::{Opinion, Owner};
 
 /// What an agent is told that nobody watches.
@@ -52,16 +51,11 @@ pub fn is_spared(verdict: &Verdict, call: &Call, scene: &Scene<'_>) -> bool {
 /// What happens with a call of a tool that nothing else decides about; `None` where that depends on the call, and for
 /// tools that nobody knows.
 pub fn usual(tool: &str) -> Option<Action> {
-    match class::of(&compact::tool::canonical(tool)) {
-        Class::Free => Some(Action::Allow),
-        Class::Asked => Some(Action::Ask),
-        Class::Varies | Class::Unknown => None,
+    match ToolName::read(tool).known()?.class() {
+        ToolClass::Free => Some(Action::Allow),
+        ToolClass::Asked => Some(Action::Ask),
+        ToolClass::ByArguments => None,
     }
-}
-
-/// The tool that rules of `Github(…)` call by a verb.
-pub fn github_tool(verb: &str) -> Option<&'static str> {
-    class::tool_of_verb(verb)
 }
 
 /// 1. What ends a machine or a home.
@@ -121,9 +115,9 @@ fn plan_gate(case: &Case<'_>) -> Option<Verdict> {
         return None;
     }
     let is_open = match case.class() {
-        Class::Free => true,
-        Class::Asked | Class::Varies => case.is_boundary() || case.writes_plan() || !case.changes(),
-        Class::Unknown => case.is_boundary() || case.only_reads_elsewhere(),
+        Some(ToolClass::Free) => true,
+        Some(ToolClass::Asked | ToolClass::ByArguments) => case.is_boundary() || case.writes_plan() || !case.changes(),
+        None => case.is_boundary() || case.only_reads_elsewhere(),
     };
     if is_open {
         return None;
@@ -270,27 +264,31 @@ fn tool_class(case: &Case<'_>) -> Verdict {
         return verdict(Action::Ask, Layer::ToolClass, None, describe_driver(case));
     }
     let (action, reason) = match case.class() {
-        Class::Free if case.runs_unheld() => {
+        Some(ToolClass::Free) if case.runs_unheld() => {
             (Action::Ask, "it starts a language server, which runs code of the project that no sandbox holds")
         }
-        Class::Free => (Action::Allow, "it changes nothing outside of the session"),
-        Class::Asked | Class::Varies if case.asks_git_openly() => (Action::Allow, "it only looks at history"),
-        Class::Asked if case.reads_inside() => (Action::Allow, "it only reads in the work tree"),
-        Class::Asked | Class::Varies if case.leads_to_kept_file() => {
+        Some(ToolClass::Free) => (Action::Allow, "it changes nothing outside of the session"),
+        Some(ToolClass::Asked | ToolClass::ByArguments) if case.asks_git_openly() => {
+            (Action::Allow, "it only looks at history")
+        }
+        Some(ToolClass::Asked) if case.reads_inside() => (Action::Allow, "it only reads in the work tree"),
+        Some(ToolClass::Asked | ToolClass::ByArguments) if case.leads_to_kept_file() => {
             (Action::Ask, "it may show a file that may not be read")
         }
-        Class::Asked if case.only_looks() => {
+        Some(ToolClass::Asked) if case.only_looks() => {
             (Action::Ask, "it may read outside of the work tree, and no rule allows it")
         }
-        Class::Asked if case.reads_credentials() => {
+        Some(ToolClass::Asked) if case.reads_credentials() => {
             (Action::Ask, "it names a file that may hold secrets, and no rule allows it")
         }
-        Class::Asked | Class::Varies if case.names_kept_file() => {
+        Some(ToolClass::Asked | ToolClass::ByArguments) if case.names_kept_file() => {
             (Action::Ask, "it names a file that a rule keeps from being read")
         }
-        Class::Asked | Class::Varies => (Action::Ask, "it may change something, and no rule allows it"),
-        Class::Unknown if case.is_trusted_to_read() => (Action::Allow, "a trusted server says that it only reads"),
-        Class::Unknown => (Action::Ask, "nobody knows what it does, and no rule allows it"),
+        Some(ToolClass::Asked | ToolClass::ByArguments) => {
+            (Action::Ask, "it may change something, and no rule allows it")
+        }
+        None if case.is_trusted_to_read() => (Action::Allow, "a trusted server says that it only reads"),
+        None => (Action::Ask, "nobody knows what it does, and no rule allows it"),
     };
     verdict(action, Layer::ToolClass, None, reason)
 }

@@ -8,13 +8,14 @@ mod tests;
 
 use std::path::Path;
 
-use super::compact::{glob, tool};
+use super::compact::glob;
 use super::key_file::names_credentials;
 use super::reader::READS;
 use super::rule::Rule;
 use super::shell::{Redirect, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of};
 use super::verb::GIT_READS;
 use super::{Call, Leads, Places, Subject, Target, content, flag};
+use crate::tool::{RulePrefix, Tool, ToolFamily, ToolName};
 
 /// Beginnings of commands of which a pattern is offered, and the words of which one follows; `*` is any word. These tools run
 /// the project's own code, or only look. Of git it is what neither throws work away nor sends it, apart from `flag`.
@@ -59,40 +60,37 @@ const PATTERNS: &[(&str, &str)] = &[
     ("yarn run", "*"),
 ];
 
-/// Rules by the tool, for calls that name files.
-const BY_PATH: &[(&str, &[&str])] = &[
-    ("Edit", &["code_action", "edit", "patch", "rename_symbol"]),
-    ("List", &["list"]),
-    ("Mkdir", &["mkdir"]),
-    ("Read", &["read"]),
-    ("Write", &["write"]),
-];
-
-/// Tools that only look, and start a language server for that.
-const STARTING: &[&str] = &["symbols", "definition", "diagnostics", "refs", "trace"];
-
 /// The rules that would let `call` pass the next time; `None` when none are offered.
 pub fn rules(call: &Call, places: &Places) -> Option<Vec<Rule>> {
-    let tool = tool::canonical(&call.tool);
+    let tool = ToolName::read(&call.tool).known();
     match &call.subject {
-        Subject::Command { text, leads, .. } => match tool.as_ref() {
-            "bash" => commands(text, *leads, places),
-            "git" => git(text.trim().strip_prefix("git ").unwrap_or(text), places),
-            "run_tests" => distinct([exact("Tests", text).filter(|_| ShellText::read(text).opaque.is_none())]),
+        Subject::Command { text, leads, .. } => match tool? {
+            Tool::Bash => commands(text, *leads, places),
+            Tool::Git => git(text.trim().strip_prefix("git ").unwrap_or(text), places),
+            Tool::RunTests => distinct([exact("Tests", text).filter(|_| ShellText::read(text).opaque.is_none())]),
             _ => None,
         },
-        Subject::Name(arguments) if tool == "git" => git(arguments, places),
+        Subject::Name(arguments) if tool == Some(Tool::Git) => git(arguments, places),
         // A server that was started serves all files: the rule means the tool.
-        Subject::Paths(_) if STARTING.contains(&tool.as_ref()) => distinct([Rule::new(&tool, "*").ok()]),
+        Subject::Paths(_) if tool.is_some_and(|tool| tool.family() == ToolFamily::Code && !tool.is_mutating()) => {
+            distinct([Rule::new(tool?.name(), "*").ok()])
+        }
         Subject::Paths(paths) => {
-            let (subject, _) = BY_PATH.iter().find(|(_, tools)| tools.contains(&tool.as_ref()))?;
+            let subject = file_prefix(tool?)?.as_str();
             let rule = |target: &Target| Rule::new(subject, &path(&target.real, places)?).ok();
             distinct(paths.iter().map(rule))
         }
-        Subject::Url(url) if tool == "web_fetch" => distinct([Rule::new("Fetch", &pages(url)?).ok()]),
+        Subject::Url(url) if tool == Some(Tool::WebFetch) => distinct([Rule::new("Fetch", &pages(url)?).ok()]),
         Subject::Mcp { server, tool, .. } => distinct([exact("MCP", &format!("{server}/{tool}"))]),
         Subject::Url(_) | Subject::Name(_) | Subject::Nothing => None,
     }
+}
+
+/// The prefix of rules that may be offered for a call that names files: none that carries them away or removes them.
+fn file_prefix(tool: Tool) -> Option<RulePrefix> {
+    tool.rule_prefix().filter(|prefix| {
+        matches!(prefix, RulePrefix::Read | RulePrefix::Write | RulePrefix::Edit | RulePrefix::Mkdir | RulePrefix::List)
+    })
 }
 
 /// A rule for exactly these words, where they mean nothing but themselves.

@@ -11,7 +11,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::address;
-use super::compact::{CompactPermission, glob, is_everything, tool};
+use super::compact::{CompactPermission, glob, is_everything};
+use crate::tool::{RulePrefix, Tool, ToolName};
 use doublestar::Doublestar;
 
 /// One rule.
@@ -19,7 +20,7 @@ use doublestar::Doublestar;
 pub struct Rule {
     subject: String,
     pattern: String,
-    tools: Vec<&'static str>,
+    scope: Scope,
     matcher: Matcher,
 }
 
@@ -57,19 +58,22 @@ pub enum RuleError {
 }
 
 /// What the word before the parenthesis stands for.
-struct Prefix {
-    word: &'static str,
-    kind: Kind,
-    /// Canonical names; none are those of external servers.
-    tools: &'static [&'static str],
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Prefix(RulePrefix),
+    /// The name of one tool.
+    Tool(Tool),
 }
 
+/// What a pattern is held against.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A file, by a pattern in which `*` stays in its directory.
     Path,
     /// Two files, as `FROM -> TO`.
     Pair,
+    /// The address of a page.
+    Address,
     /// Any other text, by a pattern in which `*` is everything.
     Text,
 }
@@ -89,42 +93,8 @@ enum Matcher {
 /// Stands between the files of a copy or a move.
 const ARROW: &str = " -> ";
 
-const PREFIXES: &[Prefix] = &[
-    Prefix { word: "Read", kind: Kind::Path, tools: &["read"] },
-    Prefix { word: "Write", kind: Kind::Path, tools: &["write"] },
-    // Whatever changes parts of files that are there, workspace edits of language servers included.
-    Prefix { word: "Edit", kind: Kind::Path, tools: &["edit", "patch", "rename_symbol", "code_action"] },
-    Prefix { word: "Mkdir", kind: Kind::Path, tools: &["mkdir"] },
-    Prefix { word: "Delete", kind: Kind::Path, tools: &["delete_file"] },
-    Prefix { word: "List", kind: Kind::Path, tools: &["list"] },
-    Prefix { word: "Copy", kind: Kind::Pair, tools: &["copy_file"] },
-    Prefix { word: "Move", kind: Kind::Pair, tools: &["move_file"] },
-    Prefix { word: "Bash", kind: Kind::Text, tools: &["bash"] },
-    Prefix { word: "Git", kind: Kind::Text, tools: &["git"] },
-    Prefix { word: "Glob", kind: Kind::Text, tools: &["locate"] },
-    Prefix { word: "Grep", kind: Kind::Text, tools: &["search"] },
-    Prefix { word: "Fetch", kind: Kind::Text, tools: &["web_fetch"] },
-    Prefix { word: "Tests", kind: Kind::Text, tools: &["run_tests"] },
-    Prefix { word: "Rollback", kind: Kind::Text, tools: &["rollback"] },
-    Prefix {
-        word: "Github",
-        kind: Kind::Text,
-        tools: &[
-            "gh_pr_read",
-            "gh_pr_context",
-            "gh_pr_review_context",
-            "gh_issue_read",
-            "gh_issue_list",
-            "gh_pr_create",
-            "gh_pr_update",
-            "gh_pr_add_comment",
-        ],
-    },
-    Prefix { word: "MCP", kind: Kind::Text, tools: &[] },
-];
-
 fn known() -> String {
-    PREFIXES.iter().map(|prefix| format!("`{}`", prefix.word)).collect::<Vec<_>>().join(", ")
+    RulePrefix::ALL.map(|prefix| format!("`{}`", prefix.as_str())).join(", ")
 }
 
 /// Where a path is, in the two ways in which patterns speak of it.
@@ -165,15 +135,15 @@ impl Rule {
 
     fn compile(subject: &str, pattern: &str, meant: &str) -> Result<Self, RuleError> {
         let spelled = || format!("{subject}({pattern})");
-        let (kind, tools) = meaning(subject).ok_or_else(|| RuleError::Subject { rule: spelled() })?;
+        let scope = Scope::read(subject).ok_or_else(|| RuleError::Subject { rule: spelled() })?;
         let path = |text: &str| Doublestar::new(text).map_err(|source| RuleError::Pattern { rule: spelled(), source });
-        let matcher = match (kind, meant.split_once(ARROW)) {
+        let matcher = match (scope.pattern_kind(), meant.split_once(ARROW)) {
             (Kind::Path, _) | (Kind::Pair, None) => Matcher::Path(path(meant)?),
             (Kind::Pair, Some((from, to))) => Matcher::Pair { from: path(from)?, to: path(to)? },
-            (Kind::Text, _) if tools == ["web_fetch"] => Matcher::Address(address::normalize_pattern(meant)),
+            (Kind::Address, _) => Matcher::Address(address::normalize_pattern(meant)),
             (Kind::Text, _) => Matcher::Text,
         };
-        Ok(Self { subject: subject.to_owned(), pattern: pattern.to_owned(), tools, matcher })
+        Ok(Self { subject: subject.to_owned(), pattern: pattern.to_owned(), scope, matcher })
     }
 
     /// The word before the parenthesis.
@@ -195,9 +165,25 @@ impl Rule {
         is_everything(&self.pattern)
     }
 
-    /// Whether it speaks of a tool, by its canonical name.
-    pub(super) fn is_about(&self, tool: &str) -> bool {
-        if self.tools.is_empty() { tool.starts_with("mcp:") } else { self.tools.contains(&tool) }
+    pub(super) fn is_about(&self, tool: Tool) -> bool {
+        self.tools().any(|own| own == tool)
+    }
+
+    pub(super) fn is_about_name(&self, name: ToolName<'_>) -> bool {
+        match name {
+            ToolName::Known(tool) => self.is_about(tool),
+            ToolName::External { .. } => matches!(self.scope, Scope::Prefix(RulePrefix::Mcp)),
+            ToolName::Unknown(_) => false,
+        }
+    }
+
+    /// The tools that it speaks of; those of external servers are none.
+    pub(super) fn tools(&self) -> impl Iterator<Item = Tool> {
+        let (prefix, tool) = match self.scope {
+            Scope::Prefix(prefix) => (Some(prefix), None),
+            Scope::Tool(tool) => (None, Some(tool)),
+        };
+        prefix.into_iter().flat_map(RulePrefix::tools).chain(tool)
     }
 
     /// Whether it means a file. `pair` are both files of a copy or a move.
@@ -225,7 +211,7 @@ impl Rule {
     /// The pattern of a rule that keeps some files from being read; none of one that means all files, which is about the
     /// tool.
     pub(super) fn kept_pattern(&self) -> Option<&str> {
-        let pattern = self.path_pattern().filter(|_| self.is_about("read"))?;
+        let pattern = self.path_pattern().filter(|_| self.is_about(Tool::Read))?;
         pattern.contains(|c| !matches!(c, '*' | '/')).then_some(pattern)
     }
 
@@ -240,22 +226,48 @@ impl Rule {
 
     /// The pattern of the commands of a shell that it is about.
     pub(super) fn shell_pattern(&self) -> Option<Cow<'_, str>> {
-        match self.is_about("bash") {
+        match self.is_about(Tool::Bash) {
             true => Some(Cow::Borrowed(&self.pattern)),
-            false => self.is_about("git").then(|| Cow::Owned(format!("git {}", self.pattern))),
+            false => self.is_about(Tool::Git).then(|| Cow::Owned(format!("git {}", self.pattern))),
         }
     }
 }
 
-/// What the word before the parenthesis is about.
-fn meaning(subject: &str) -> Option<(Kind, Vec<&'static str>)> {
-    if let Some(prefix) = PREFIXES.iter().find(|prefix| prefix.word == subject) {
-        return Some((prefix.kind, prefix.tools.to_vec()));
+impl Scope {
+    fn read(subject: &str) -> Option<Self> {
+        let prefix = RulePrefix::ALL.into_iter().find(|prefix| prefix.as_str() == subject).map(Self::Prefix);
+        prefix.or_else(|| ToolName::read(subject).known().map(Self::Tool))
     }
-    let name = tool::canonical(subject);
-    let name = tool::all().find(|known| *known == name)?;
-    let kind = PREFIXES.iter().find(|prefix| prefix.tools.contains(&name)).map_or(Kind::Text, |prefix| prefix.kind);
-    Some((kind, vec![name]))
+
+    fn pattern_kind(self) -> Kind {
+        let prefix = match self {
+            Self::Prefix(prefix) => Some(prefix),
+            Self::Tool(tool) => tool.rule_prefix(),
+        };
+        match prefix {
+            Some(
+                RulePrefix::Read
+                | RulePrefix::Write
+                | RulePrefix::Edit
+                | RulePrefix::Mkdir
+                | RulePrefix::Delete
+                | RulePrefix::List,
+            ) => Kind::Path,
+            Some(RulePrefix::Copy | RulePrefix::Move) => Kind::Pair,
+            Some(RulePrefix::Fetch) => Kind::Address,
+            Some(
+                RulePrefix::Bash
+                | RulePrefix::Git
+                | RulePrefix::Glob
+                | RulePrefix::Grep
+                | RulePrefix::Tests
+                | RulePrefix::Rollback
+                | RulePrefix::Github
+                | RulePrefix::Mcp,
+            )
+            | None => Kind::Text,
+        }
+    }
 }
 
 impl Spot {

@@ -67,7 +67,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 const fn row(name: &'static str, description: &'static str, schema: fn() -> Value, effect: Effect) -> Row {
-    Row { name, canonical: name, description, schema, needs: Needs::Nothing, effect }
+    Row { name, description, schema, needs: Needs::Nothing, effect }
 }
 
 /// How many files one call looks at.

@@ -28,7 +28,6 @@ const FETCH_URL: &str = "fetch_url";
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: RUN_BASH,
-        canonical: "bash",
         description: "Run a command with `/bin/sh -c` in the work tree. Answers `exit=<code>` and both streams, at most \
                       1 MiB of each. It has no standard input and lives no longer than your turn.",
         schema: schema::of::<Bash>,
@@ -37,7 +36,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: RUN_TESTS,
-        canonical: RUN_TESTS,
         description: "Run the tests of the project. Answers `exit=0` when they pass, and the end of their output when \
                       they fail. Without a command it is what the files of the directory call for: `cargo test`, \
                       `go test ./...`, `npm test`, `pytest` or `make test`.",
@@ -47,7 +45,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: FETCH_URL,
-        canonical: "web_fetch",
         description: "Read a page of the web as text, over http or https. Answers `status=`, `content_type=` and \
                       `truncated=`, then the page as the server sent it; `redirect=` is where it is instead, \
                       on another host. Addresses of the own network are refused.",

@@ -23,7 +23,6 @@ pub(super) use calls::parse;
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "read_file",
-        canonical: "read",
         description: "Reads a text file of the work tree with its lines numbered, or shows a picture (png, jpg, gif, \
             webp). A line `…[truncated]` at the end says that the file goes on: ask for the rest by `offset`.",
         schema: schema::of::<params::ReadFile>,
@@ -32,7 +31,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "read_many_files",
-        canonical: "read",
         description: "Reads up to 20 text files of the work tree at once, without numbers, each under a line \
             `==> path <==` and in the order of their paths. What cannot be read says so in its place. At most 524288 \
             bytes come back in all; `[truncated]` marks what was cut.",
@@ -42,7 +40,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "list_dir",
-        canonical: "list",
         description: "Lists a directory of the work tree: `d` for a directory, `f` for a file, `l` for a link, a tab and \
             the name. At most 100 entries.",
         schema: schema::of::<params::ListDir>,
@@ -51,7 +48,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "glob",
-        canonical: "locate",
         description: "Finds files by a pattern such as `src/**/*.rs`, where `*` stays in one directory and `**` goes \
             through all. Files that git ignores are left out, unless the pattern begins with their directory. Returns at \
             most 200 paths, sorted and relative to the work tree.",
@@ -61,7 +57,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "grep",
-        canonical: "search",
         description: "Finds lines with a text, or with a regular expression, in the files of the work tree, as \
             `path:line:text` in the order of the paths. Hidden and binary files and those that git ignores are left \
             out.",
@@ -71,7 +66,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "write_file",
-        canonical: "write",
         description: "Writes a whole file, over what was there, and makes the directories that it needs. To change a \
             part of a file use `edit_file`.",
         schema: schema::of::<params::WriteFile>,
@@ -80,7 +74,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "edit_file",
-        canonical: "edit",
         description: "Replaces a text in a file by another. The old text must be in the file exactly once, with its \
             spaces and line ends as they are; add lines around it until it is, or set `replace_all`.",
         schema: schema::of::<params::EditFile>,
@@ -89,7 +82,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "apply_diff",
-        canonical: "patch",
         description: "Applies a unified diff to the work tree, as `git apply` does: several files at once, also made, \
             removed and renamed ones. Paths are relative to the work tree. Either all of it is applied or nothing.",
         schema: schema::of::<params::ApplyDiff>,
@@ -98,7 +90,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "mkdir",
-        canonical: "mkdir",
         description: "Makes a directory and those above it.",
         schema: schema::of::<params::OnePath>,
         needs: Needs::Instead,
@@ -106,7 +97,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "copy_file",
-        canonical: "copy_file",
         description: "Copies a file, over what was there, and makes the directories that the copy needs.",
         schema: schema::of::<params::TwoPaths>,
         needs: Needs::Instead,
@@ -114,7 +104,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "move_file",
-        canonical: "move_file",
         description: "Moves or renames a file or a directory, and makes the directories that it needs. A file that was \
             there is replaced.",
         schema: schema::of::<params::TwoPaths>,
@@ -123,7 +112,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "delete_file",
-        canonical: "delete_file",
         description: "Deletes a file, a link or an empty directory.",
         schema: schema::of::<params::OnePath>,
         needs: Needs::Instead,

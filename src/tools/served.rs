@@ -4,17 +4,18 @@ use serde_json::Value;
 
 use super::survey::{Family, Missing};
 use super::{
-    Context, Delegation, Mutations, Offer, Planning, Shell, Skills, Todos, Tool, code, command, describe, files,
-    github, history, params, schema,
+    AdvertisedTool, Context, Delegation, Mutations, Offer, Planning, Shell, Skills, Todos, code, command, describe,
+    files, github, history, params, schema,
 };
 use crate::delegation::Facade;
 use crate::permission::{Access, Effect, Profile};
+use crate::tool::Tool;
 
 /// The tools of a turn, as they are advertised. What the surface does not hold is not there.
-pub fn served(context: &Context<'_>) -> Vec<Tool> {
+pub fn served(context: &Context<'_>) -> Vec<AdvertisedTool> {
     let delegation = undelegated(context).is_none().then(|| delegation(context.facade, context.agents));
     let shown = rows().map(|(_, row)| row).filter(|row| row.missing(context).is_none());
-    delegation.into_iter().chain(shown.map(|row| row.tool(context))).collect()
+    delegation.into_iter().chain(shown.map(|row| row.offer(context))).collect()
 }
 
 /// Whether a turn has a tool: a call of any other one is refused, whoever advertised it.
@@ -28,7 +29,7 @@ pub fn is_served(context: &Context<'_>, name: &str) -> bool {
 /// Why a turn does not have the tool that hands out work. Without an agent to choose there is nothing to delegate to.
 pub(super) fn undelegated(context: &Context<'_>) -> Option<Missing> {
     first([
-        ((context.has)("delegate"), Missing::Surface),
+        ((context.has)(Tool::Delegate), Missing::Surface),
         (context.delegation == Delegation::Shown, Missing::Delegation),
         (!context.agents.is_empty(), Missing::Agents),
     ])
@@ -50,8 +51,6 @@ pub(super) fn rows() -> impl Iterator<Item = (Family, &'static Row)> {
 /// A tool that is the same in every session that has it.
 pub(super) struct Row {
     pub(super) name: &'static str,
-    /// What agent files call it.
-    pub(super) canonical: &'static str,
     pub(super) description: &'static str,
     pub(super) schema: fn() -> Value,
     pub(super) needs: Needs,
@@ -81,18 +80,19 @@ pub(super) enum Needs {
 impl Row {
     /// Why a turn does not have the tool.
     pub(super) fn missing(&self, context: &Context<'_>) -> Option<Missing> {
+        let Some(tool) = Tool::named(self.name) else { return Some(Missing::Surface) };
         let useful = match self.needs {
             Needs::Nothing => (true, Missing::Surface),
             Needs::Children => (context.delegation == Delegation::Shown, Missing::Delegation),
             Needs::Todos => (context.todos == Todos::Served, Missing::Todos),
             Needs::Skills => (context.skills == Skills::Present, Missing::Skills),
             Needs::Instead | Needs::InsteadInPart => (context.profile != Profile::Native, Missing::Native),
-            Needs::NoShell => (is_without_shell(context) || (context.names)(self.canonical), Missing::Shell),
+            Needs::NoShell => (is_without_shell(context) || (context.names)(tool), Missing::Shell),
             Needs::Mutations => (context.mutations == Mutations::Served, Missing::Mutations),
             Needs::Planning => return first([(context.planning == Planning::On, Missing::Planning)]),
         };
         let fits = self.effect_in(context) == Effect::Reads || !only_reads(context);
-        first([((context.has)(self.canonical), Missing::Surface), useful, (fits, Missing::ReadOnly)])
+        first([((context.has)(tool), Missing::Surface), useful, (fits, Missing::ReadOnly)])
     }
 
     /// What a call can do in a turn: one that would change something is refused to whoever only reads.
@@ -111,9 +111,9 @@ impl Row {
         }
     }
 
-    fn tool(&self, context: &Context<'_>) -> Tool {
+    fn offer(&self, context: &Context<'_>) -> AdvertisedTool {
         let (name, description) = (self.name.to_owned(), self.description.to_owned());
-        Tool { name, description, input_schema: (self.schema)(), effect: self.effect_in(context) }
+        AdvertisedTool { name, description, input_schema: (self.schema)(), effect: self.effect_in(context) }
     }
 }
 
@@ -134,7 +134,7 @@ fn first<const N: usize>(conditions: [(bool, Missing); N]) -> Option<Missing> {
 pub(super) const DELEGATES: Effect = Effect::Adds;
 
 const fn row(name: &'static str, description: &'static str, schema: fn() -> Value, needs: Needs) -> Row {
-    Row { name, canonical: name, description, schema, needs, effect: Effect::Reads }
+    Row { name, description, schema, needs, effect: Effect::Reads }
 }
 
 const ROWS: &[Row] = &[
@@ -149,7 +149,6 @@ const ROWS: &[Row] = &[
     row("task_review", describe::TASK_REVIEW, schema::of::<params::TaskReview>, Needs::Nothing),
     Row {
         name: "todo_write",
-        canonical: "todo",
         description: describe::TODO_WRITE,
         schema: schema::of::<params::TodoWrite>,
         needs: Needs::Todos,
@@ -158,7 +157,6 @@ const ROWS: &[Row] = &[
     row("question", describe::QUESTION, schema::of::<params::Question>, Needs::Nothing),
     Row {
         name: "exit_plan_mode",
-        canonical: "exit_plan_mode",
         description: describe::EXIT_PLAN_MODE,
         schema: schema::of::<params::Nothing>,
         needs: Needs::Planning,
@@ -168,7 +166,7 @@ const ROWS: &[Row] = &[
     row("search_skills", describe::SEARCH_SKILLS, schema::of::<params::SearchSkills>, Needs::Skills),
 ];
 
-fn delegation(facade: Facade, agents: &[Offer]) -> Tool {
+fn delegation(facade: Facade, agents: &[Offer]) -> AdvertisedTool {
     let ids = || agents.iter().map(|agent| agent.id.clone()).collect::<Vec<_>>();
     let input_schema = match facade {
         Facade::Delegate => schema::choose(schema::of::<params::Delegate>(), "agent_id", &voices(agents)),
@@ -177,7 +175,7 @@ fn delegation(facade: Facade, agents: &[Offer]) -> Tool {
         Facade::Agent => schema::choose(schema::of::<params::Agent>(), "subagent_type", &voices(agents)),
     };
     let description = describe::delegation(facade, agents);
-    Tool { name: facade.name().to_owned(), description, input_schema, effect: DELEGATES }
+    AdvertisedTool { name: facade.name().to_owned(), description, input_schema, effect: DELEGATES }
 }
 
 /// A façade that has no parameter for the persona takes it with the agent, as `id:persona`.

@@ -47,7 +47,7 @@ fn offer(id: &str, personas: &[&str]) -> Offer {
     }
 }
 
-fn context<'a>(has: &'a dyn Fn(&str) -> bool, facade: Facade, agents: &'a [Offer]) -> Context<'a> {
+fn context<'a>(has: &'a dyn Fn(Tool) -> bool, facade: Facade, agents: &'a [Offer]) -> Context<'a> {
     Context {
         has,
         names: &|_| false,

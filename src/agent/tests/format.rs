@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::super::surface;
 use super::super::{Access, Diagnostic, Format, Mode, Persona, Severity, ToolLists};
 use super::{EXAMPLES, agent, broken, codes};
-use crate::permission::compact::{Action, CompactPermission, Form, Rule, tool};
+use crate::permission::compact::{Action, CompactPermission, Form, Rule};
+use crate::tool::Tool;
 
 #[track_caller]
 fn refused(format: Format, stem: &str, text: &str, message: &str) {
@@ -111,9 +112,8 @@ fn the_mode_is_primary_unless_the_file_says_another() {
 #[test]
 fn sections_in_a_body_are_only_text() {
     let text = "---\nAllowTools: [read]\n---\n<tools>bash</tools>\n<permissions allow=\"*\"/>\nAllowTools: [bash]\n";
-    let all: Vec<_> = tool::all().collect();
-    let surface = surface::resolve(&agent(Format::Koda, "a", text), &all, &[]);
-    assert_eq!(surface.tools.into_iter().collect::<Vec<_>>(), ["read"]);
+    let surface = surface::resolve(&agent(Format::Koda, "a", text), Tool::all(), &[]);
+    assert_eq!(surface.tools.into_iter().collect::<Vec<_>>(), [Tool::Read]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::super::skill::{self, Skill, SkillError, SkillInvocation};
 use super::super::surface::resolve;
 use super::super::{Format, Scope};
 use super::{EXAMPLES, agent, catalog, file};
+use crate::tool::Tool;
 
 fn auditor() -> FileText {
     file(EXAMPLES[1].0, EXAMPLES[1].1, EXAMPLES[1].2)
@@ -148,8 +149,8 @@ fn a_skill_is_loaded_by_its_name_and_brings_no_tools() {
     assert_eq!(arguments("First ${pdf} a.pdf\nb.pdf and $deploy"), ["a.pdf\nb.pdf and", ""]);
     assert_eq!(skills[0].text, "Do pdf.");
     let reader = agent(Format::Koda, "a", "---\nAllowTools: [read, skill]\n---\nUse $deploy.");
-    let surface = resolve(&reader, &["read", "bash", "skill", "search_skills"], &[]);
-    assert_eq!(surface.tools.into_iter().collect::<Vec<_>>(), ["read", "skill"]);
+    let surface = resolve(&reader, [Tool::Read, Tool::Bash, Tool::Skill, Tool::SearchSkills], &[]);
+    assert_eq!(surface.tools.into_iter().collect::<Vec<_>>(), [Tool::Read, Tool::Skill]);
 }
 
 #[test]

@@ -3,9 +3,19 @@
 use super::super::surface::{Surface, resolve};
 use super::super::{Access, Definition, Format, Mode};
 use super::{agent, catalog};
-use crate::permission::compact::tool;
+use crate::tool::Tool;
 
-const SOME: &[&str] = &["read", "search", "write", "bash", "wait", "delegate", "todo", "skill", "search_skills"];
+const SOME: [Tool; 9] = [
+    Tool::Read,
+    Tool::Search,
+    Tool::Write,
+    Tool::Bash,
+    Tool::Wait,
+    Tool::Delegate,
+    Tool::Todo,
+    Tool::Skill,
+    Tool::SearchSkills,
+];
 
 fn servers() -> Vec<String> {
     ["mcp__github__create_pr", "mcp:docs:search"].map(str::to_owned).into()
@@ -15,8 +25,12 @@ fn of(keys: &str) -> Definition {
     agent(Format::Unified, "a", &format!("---\n{keys}\n---\n"))
 }
 
+/// By name.
 fn held(surface: &Surface) -> Vec<&str> {
-    surface.tools.iter().chain(&surface.mcp).map(String::as_str).collect()
+    let mut names: Vec<_> = surface.tools.iter().map(|tool| tool.name()).collect();
+    names.sort_unstable();
+    names.extend(surface.mcp.iter().map(String::as_str));
+    names
 }
 
 #[track_caller]
@@ -25,13 +39,13 @@ fn check(keys: &str, expected: &[&str]) {
 }
 
 /// Every tool there is, `web_search` only where it is configured.
-fn all(web_search: &[&'static str]) -> Vec<&'static str> {
-    tool::all().filter(|name| *name != "web_search").chain(web_search.iter().copied()).collect()
+fn all(web_search: &[Tool]) -> Vec<Tool> {
+    Tool::all().filter(|tool| *tool != Tool::WebSearch).chain(web_search.iter().copied()).collect()
 }
 
 #[track_caller]
-fn built_in(id: &str, available: &[&str]) -> Surface {
-    let surface = resolve(catalog([]).lookup(id, "builder").unwrap(), available, &servers());
+fn built_in(id: &str, available: &[Tool]) -> Surface {
+    let surface = resolve(catalog([]).lookup(id, "builder").unwrap(), available.iter().copied(), &servers());
     assert_eq!(surface.warnings, [""; 0], "{id}");
     surface
 }
@@ -129,8 +143,8 @@ fn a_call_is_checked_in_any_spelling() {
     ] {
         assert_eq!(surface.contains(name), expected, "{name}");
     }
-    assert_eq!(surface.native().collect::<Vec<_>>(), ["read", "bash"]);
-    assert_eq!(surface.served().collect::<Vec<_>>(), ["delegate"]);
+    assert_eq!(surface.native().collect::<Vec<_>>(), [Tool::Read, Tool::Bash]);
+    assert_eq!(surface.served().collect::<Vec<_>>(), [Tool::Delegate]);
 }
 
 #[test]
@@ -150,10 +164,10 @@ fn a_tool_whose_every_call_is_denied_does_not_exist() {
 
 #[test]
 fn the_four_that_people_choose() {
-    let available = all(&["web_search"]);
+    let available = all(&[Tool::WebSearch]);
     let missing = |id: &str| -> Vec<&str> {
         let surface = built_in(id, &available);
-        available.iter().copied().filter(|name| !surface.contains(name)).collect()
+        available.iter().filter(|tool| !surface.has(**tool)).map(|tool| tool.name()).collect()
     };
     let children = ["wait", "send_input", "close_agent", "set_thread_note", "resume_agent"];
     let builder: Vec<_> = missing("builder").into_iter().filter(|name| !children.contains(name)).collect();
@@ -181,22 +195,22 @@ fn the_four_that_people_choose() {
 #[test]
 fn web_search_is_there_where_it_is_configured() {
     for id in ["builder", "engineer", "reviewer", "planner"] {
-        assert!(built_in(id, &all(&["web_search"])).contains("WebSearch"), "{id}");
+        assert!(built_in(id, &all(&[Tool::WebSearch])).contains("WebSearch"), "{id}");
         assert!(!built_in(id, &all(&[])).contains("WebSearch"), "{id}");
     }
 }
 
 #[test]
 fn explore_reads_and_general_does_all_but_delegate() {
-    let available = all(&["web_search"]);
+    let available = all(&[Tool::WebSearch]);
     let explore = built_in("explore", &available);
     let bookkeeping = ["todo", "list_agents", "list_active_agents"];
     let able: Vec<_> = held(&explore).into_iter().filter(|name| !bookkeeping.contains(name)).collect();
     assert_eq!(able, ["list", "locate", "read", "search", "web_fetch", "web_search"]);
     let general = built_in("general", &available).without_delegation();
-    let missing: Vec<_> = available.iter().filter(|name| !general.contains(name)).collect();
+    let missing: Vec<_> = available.iter().filter(|tool| !general.has(**tool)).map(|tool| tool.name()).collect();
     let delegation = ["delegate", "wait", "send_input", "close_agent", "set_thread_note", "resume_agent"];
-    assert_eq!(missing, delegation.iter().collect::<Vec<_>>());
+    assert_eq!(missing, delegation);
     let steps = |id| catalog([]).lookup(id, "").unwrap().max_steps;
     assert_eq!([steps("explore"), steps("general")], [Some(15), Some(20)]);
 }
@@ -205,7 +219,7 @@ fn explore_reads_and_general_does_all_but_delegate() {
 fn the_orchestrator_spawns_and_those_below_do_not() {
     let available = all(&[]);
     let orchestrator = built_in("orchestrator", &available);
-    assert!(available.iter().all(|name| orchestrator.contains(name)) && orchestrator.contains("spawn_agent"));
+    assert!(available.iter().all(|tool| orchestrator.has(*tool)) && orchestrator.contains("spawn_agent"));
     for id in ["worker", "explorer"] {
         let surface = built_in(id, &available);
         for name in ["update_plan", "list_agents", "list_active_agents"] {
@@ -221,10 +235,10 @@ fn the_orchestrator_spawns_and_those_below_do_not() {
 
 #[test]
 fn a_prompt_of_ours_names_only_tools_that_its_agent_has() {
-    let available = all(&["web_search"]);
+    let available = all(&[Tool::WebSearch]);
     for agent in catalog([]).agents() {
-        let surface = resolve(agent, &available, &[]);
-        let named = agent.prompt.split('`').skip(1).step_by(2).filter(|word| tool::is_known(word));
+        let surface = resolve(agent, available.iter().copied(), &[]);
+        let named = agent.prompt.split('`').skip(1).step_by(2).filter(|word| Tool::named(word).is_some());
         for name in named {
             assert!(surface.contains(name), "{} {name}", agent.id);
         }

@@ -7,14 +7,14 @@ use super::super::parse::parse;
 use super::super::surface::{Surface, resolve};
 use super::super::{Definition, Format, skill};
 use super::{EXAMPLES, agent, file};
-use crate::permission::compact::{Action, tool};
+use crate::permission::compact::Action;
+use crate::tool::Tool;
 
 const FORMATS: &[Format] =
     &[Format::Unified, Format::Koda, Format::Template, Format::Task, Format::Claude, Format::Yotta];
 
 fn surface(agent: &Definition) -> Surface {
-    let all: Vec<_> = tool::all().collect();
-    resolve(agent, &all, &["mcp:github:create_pr".to_owned()])
+    resolve(agent, Tool::all(), &["mcp:github:create_pr".to_owned()])
 }
 
 #[track_caller]

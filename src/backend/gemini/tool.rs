@@ -150,7 +150,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::permission::compact::tool;
+    use crate::tool::Tool;
 
     #[track_caller]
     fn check(tool: &str, title: &str, expected: Reach) {
@@ -206,7 +206,7 @@ mod tests {
             assert_eq!(read(&call, Path::new("/repo")).unwrap().tool, expected);
         }
         for (_, name) in NAMES {
-            assert!(tool::is_known(name), "{name}");
+            assert!(Tool::named(name).is_some(), "{name}");
         }
     }
 

@@ -19,7 +19,7 @@ use crate::backend::spec::{self, Spec};
 use crate::backend::{Access, NativeTool};
 use crate::config::Config;
 use crate::git::GitError;
-use crate::permission::compact::tool;
+use crate::tool::Tool;
 
 use super::super::Engine;
 use super::super::create::project_id;
@@ -123,7 +123,7 @@ impl Engine {
             prompt: found.prompt.trim().to_owned(),
             model: found.model.map(|choice| choice.value.to_owned()),
             reasoning_effort: found.effort.map(|choice| choice.value.to_owned()),
-            tools: role::surface(found.definition, &config, &[]).tools.into_iter().collect(),
+            tools: role::surface(found.definition, &config, &[]).names(),
             backends: specs.iter().map(on).collect(),
         })
     }
@@ -131,13 +131,8 @@ impl Engine {
 
 fn on_backend(role: &role::Role, spec: &Spec) -> AgentOnBackend {
     let words = |tools: &std::collections::BTreeSet<NativeTool>| {
-        surface::NATIVE
-            .iter()
-            .filter(|name| {
-                role::native::tool(name).is_some_and(|tool| tools.contains(&tool) && spec.has(&role.native, tool))
-            })
-            .map(|name| (*name).to_owned())
-            .collect()
+        let kept = NativeTool::ALL.into_iter().filter(|tool| tools.contains(tool) && spec.has(&role.native, *tool));
+        kept.map(|tool| tool.tool().name().to_owned()).collect()
     };
     AgentOnBackend {
         backend: spec.name.clone(),
@@ -194,8 +189,7 @@ fn file(entry: &Entry) -> AgentFile {
 }
 
 fn unknown_tools(definition: &Definition) -> impl Iterator<Item = Diagnostic> {
-    let all: Vec<_> = tool::all().collect();
-    let warnings = surface::resolve(definition, &all, &[]).warnings;
+    let warnings = surface::resolve(definition, Tool::all(), &[]).warnings;
     let said = |message| Diagnostic { severity: Severity::Warning, code: "unknown_tool", message, line: None };
     warnings.into_iter().map(said)
 }

@@ -3,7 +3,7 @@
 use crate::agent::Access;
 use crate::agent::select::{self, By, Inherited, Selected, Wanted};
 use crate::agent::surface;
-use crate::permission::compact::tool;
+use crate::tool::Tool;
 
 use super::super::fault::Fault;
 use super::Agents;
@@ -31,14 +31,13 @@ pub(in super::super) fn pick(agents: &Agents, wanted: Option<&str>, default: &st
         let choice = choice.filter(|choice| matches!(choice.by, By::Persona | By::Role) && choice.value != "inherit");
         choice.map(|choice| choice.value.to_owned())
     };
-    let all: Vec<_> = tool::all().collect();
     Ok(Picked {
         id: definition.id.clone(),
         persona: persona.map(|persona| persona.name.clone()),
         model: own(model),
         effort: own(effort),
         read_only: definition.access == Access::ReadOnly,
-        warnings: surface::resolve(definition, &all, &[]).warnings,
+        warnings: surface::resolve(definition, Tool::all(), &[]).warnings,
     })
 }
 

@@ -22,11 +22,12 @@ use crate::backend::spec::{NativeTools, Spec};
 use crate::backend::{Access, Native};
 use crate::config::{Config, family};
 use crate::delegation::{self, DelegationTool, Facade, Standing};
-use crate::permission::compact::{CompactPermission, tool};
+use crate::permission::compact::CompactPermission;
 use crate::permission::{AgentWord, Effect, Profile};
 use crate::protocol::prompt;
+use crate::tool::Tool;
 use crate::tools::external::ExternalTool;
-use crate::tools::{self, Tool};
+use crate::tools::{self, AdvertisedTool};
 
 use super::super::plan_mode;
 use super::super::prepare::failure;
@@ -44,7 +45,7 @@ pub(in super::super) struct Role {
     pub(in super::super) sha256: String,
     pub(in super::super) prompt: String,
     pub(in super::super) surface: Surface,
-    pub(in super::super) served: Vec<Tool>,
+    pub(in super::super) served: Vec<AdvertisedTool>,
     /// Those of them that are tools of external servers.
     pub(in super::super) external: Vec<ExternalTool>,
     pub(in super::super) native: Native,
@@ -194,7 +195,7 @@ pub(super) fn would_be(
 /// The tools of an agent, before anything is said about where it works.
 pub(in super::super) fn surface(definition: &Definition, config: &Config, external: &[ExternalTool]) -> Surface {
     let external: Vec<_> = external.iter().map(|tool| tool.name.clone()).collect();
-    surface::resolve(definition, &available(config), &external)
+    surface::resolve(definition, available(config), &external)
 }
 
 /// Refuses a role that its backend cannot be held to, unless that was agreed to.
@@ -218,7 +219,7 @@ fn assemble(
     let standing = Standing {
         depth: session.depth,
         agent: &definition.id,
-        tool: if surface.contains("delegate") { DelegationTool::InSurface } else { DelegationTool::Absent },
+        tool: if surface.has(Tool::Delegate) { DelegationTool::InSurface } else { DelegationTool::Absent },
         max_depth: config.delegation.max_depth,
         nested_agents: &config.delegation.nested_agents,
         active_children: 0,
@@ -243,7 +244,8 @@ fn assemble(
         spec.native_tools == NativeTools::Sandboxed && native.access == Access::ReadOnly && native.has_shell();
     let hold = if unheld.is_none() { SurfaceHold::Enforced } else { SurfaceHold::Advisory };
     // Who only reads has no plan file to write, and says its plan.
-    let writes = access == Access::Write && ["write", "edit", "patch"].iter().any(|name| surface.contains(name));
+    let writes =
+        access == Access::Write && [Tool::Write, Tool::Edit, Tool::Patch].iter().any(|tool| surface.has(*tool));
     let planning = if writes { session.planning } else { tools::Planning::Off };
     let mut external = session.external;
     external
@@ -288,12 +290,9 @@ pub(in super::super) fn word(scope: &Scope) -> AgentWord {
 }
 
 /// The tools that a turn can have: all that are known, without what the configuration leaves out.
-fn available(config: &Config) -> Vec<&'static str> {
-    let is_there = |name: &&str| match config.tools.web_search {
-        family::WebSearch::On => true,
-        family::WebSearch::Off => *name != "web_search",
-    };
-    tool::all().filter(is_there).collect()
+fn available(config: &Config) -> impl Iterator<Item = Tool> {
+    let has_web_search = config.tools.web_search == family::WebSearch::On;
+    Tool::all().filter(move |tool| has_web_search || *tool != Tool::WebSearch)
 }
 
 fn not_enforceable(agent: &str, reason: &str) -> Failure {
@@ -328,7 +327,7 @@ impl Role {
     /// What the model is told of the role.
     pub(in super::super) fn told(&self) -> Told {
         let agent = self.persona.as_ref().map_or(self.id.clone(), |persona| format!("{}:{persona}", self.id));
-        let skills = match self.surface.contains("skill") {
+        let skills = match self.surface.has(Tool::Skill) {
             true => skill::short_list(skill::loaded_by_models(&self.agents.skills)),
             false => String::new(),
         };

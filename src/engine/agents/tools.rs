@@ -3,22 +3,23 @@
 use std::ffi::OsString;
 
 use crate::agent::Definition;
-use crate::agent::surface::{self, NATIVE};
+use crate::agent::surface;
 use crate::api::error::Error;
 use crate::api::tool::{MissingTool, ToolQuery, ToolRow, ToolSurface};
-use crate::backend::Access;
 use crate::backend::spec::{self, NativeTools, Spec};
+use crate::backend::{Access, NativeTool};
 use crate::config::confine::Hints;
 use crate::config::{Config, family};
-use crate::permission::compact::{Action, glob, tool};
+use crate::permission::compact::{Action, glob};
 use crate::permission::{Effect, Profile};
+use crate::tool::{Tool, ToolName};
 use crate::tools::survey::{Missing, Surveyed, survey};
 
 use super::super::Engine;
 use super::super::choice;
 use super::super::fault::Fault;
 use super::pick;
-use super::role::{self, Role, native};
+use super::role::{self, Role};
 
 /// The family of what agents bring along.
 const OWN: &str = "native";
@@ -57,8 +58,8 @@ impl Engine {
 /// A role as a list for people.
 fn told(role: &Role, config: &Config, spec: &Spec) -> ToolSurface {
     let offers = role.offers();
-    let has = |name: &str| role.surface.contains(name);
-    let names = |name: &str| role.surface.named.contains(name);
+    let has = |tool| role.surface.has(tool);
+    let names = |tool| role.surface.named.contains(&tool);
     let surveyed = survey(&role.context(&has, &names, &offers, config, spec));
     let (native, own) = of_its_own(role, config, spec);
     let missing = surveyed.iter().filter_map(|one| Some(left_out(one, one.missing?)));
@@ -84,7 +85,7 @@ fn told(role: &Role, config: &Config, spec: &Spec) -> ToolSurface {
 /// that only those are known here which the file names; `*` stands for the others.
 fn external(definition: &Definition, config: &Config) -> Vec<ToolRow> {
     let named = definition.tools.allow.iter().flatten().filter(|item| !glob::is_pattern(item));
-    let named: Vec<_> = named.map(|item| tool::canonical(item).into_owned()).collect();
+    let named: Vec<_> = named.map(|item| ToolName::read(item).canonical().into_owned()).collect();
     let offered = config.mcp_servers.iter().flat_map(|(server, settings)| {
         let prefix = format!("mcp:{server}:");
         let tools = named.iter().filter_map(|name| name.strip_prefix(&prefix)).chain(["*"]);
@@ -93,7 +94,7 @@ fn external(definition: &Definition, config: &Config) -> Vec<ToolRow> {
     });
     let offered: Vec<_> = offered.collect();
     let names: Vec<_> = offered.iter().map(|(name, _)| name.clone()).collect();
-    let surface = surface::resolve(definition, &[], &names);
+    let surface = surface::resolve(definition, [], &names);
     let row = |(name, hints): (String, Hints)| ToolRow {
         name,
         family: "mcp".to_owned(),
@@ -121,26 +122,26 @@ fn uncertain(row: ToolRow) -> MissingTool {
 /// them all.
 fn of_its_own(role: &Role, config: &Config, spec: &Spec) -> (Vec<String>, Vec<MissingTool>) {
     let (mut left, mut missing) = (Vec::new(), Vec::new());
-    for name in NATIVE {
-        let keeps = native::tool(name).is_some_and(|tool| spec.has(&role.native, tool));
-        if keeps || role.unheld.is_some() {
-            left.push((*name).to_owned());
+    for native in NativeTool::ALL {
+        let tool = native.tool();
+        if spec.has(&role.native, native) || role.unheld.is_some() {
+            left.push(tool.name().to_owned());
             continue;
         }
-        let (reason, why) = absent(role, config, name);
-        let (name, family) = ((*name).to_owned(), OWN.to_owned());
+        let (reason, why) = absent(role, config, tool);
+        let (name, family) = (tool.name().to_owned(), OWN.to_owned());
         missing.push(MissingTool { name, family, reason: reason.to_owned(), why });
     }
     (left, missing)
 }
 
 /// Why a tool of the agent's own is off.
-fn absent(role: &Role, config: &Config, name: &str) -> (&'static str, String) {
-    if name == "web_search" && config.tools.web_search == family::WebSearch::Off {
+fn absent(role: &Role, config: &Config, tool: Tool) -> (&'static str, String) {
+    if tool == Tool::WebSearch && config.tools.web_search == family::WebSearch::Off {
         return ("web_search", "`tools.web_search = true` allows it".to_owned());
     }
     let profile = role.profile;
-    match (role.surface.contains(name), profile) {
+    match (role.surface.has(tool), profile) {
         (false, _) => (Missing::Surface.as_str(), Missing::Surface.why().to_owned()),
         (true, Profile::Enforced | Profile::ReadOnly) => {
             (Missing::Native.as_str(), format!("off in `{}`, where served tools take its place", profile.as_str()))

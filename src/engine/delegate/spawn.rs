@@ -16,6 +16,7 @@ use crate::git::diff::Target;
 use crate::git::handoff::{Ignored, snapshot};
 use crate::git::{Base, Oid, Repo, Worktree};
 use crate::protocol::naming;
+use crate::tool::Tool;
 
 use super::super::actor::{Command, blocking};
 use super::super::agents::Agents;
@@ -279,7 +280,7 @@ fn with_engine(mut body: Body, engine: EngineRecord) -> Body {
 
 /// Whether the agent has a tool that changes files.
 fn is_mutating(definition: &Definition) -> bool {
-    agent::surface::resolve(definition, agent::surface::NATIVE, &[]).is_mutating()
+    agent::surface::resolve(definition, Tool::all().filter(|tool| tool.is_native()), &[]).is_mutating()
 }
 
 /// A child may not do more than its parent, nor more than its definition says.

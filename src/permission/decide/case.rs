@@ -6,11 +6,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use super::class::{self, Class};
 use super::line::{CommandLine, arguments_of_git, shown_content};
 use super::policy::Opinion;
 use crate::permission::address;
-use crate::permission::compact::tool::{self, Spelled};
+use crate::permission::compact::tool::Spelled;
 use crate::permission::content;
 use crate::permission::flag;
 use crate::permission::floor;
@@ -19,6 +18,10 @@ use crate::permission::rule::Spot;
 use crate::permission::shell::{OpaqueConstruct, Origin, ShellText, SimpleCommand, TokenBag};
 use crate::permission::verb::{self, ReadGround};
 use crate::permission::{Call, Effect, GitDriver, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
+use crate::tool::{Tool, ToolClass, ToolEffect, ToolFamily, ToolName};
+
+/// Tools of agent programs that change what the session may do, and that Coppice has no row for.
+const FOREIGN_LIMITS: [&str; 3] = ["enter_plan_mode", "EnterPlanMode", "request_permissions"];
 
 /// How many directories a text may go to.
 const MOST_MOVES: usize = 8;
@@ -156,7 +159,9 @@ impl<'a> Case<'a> {
         let tool = Spelled::new(&call.tool);
         let shell = match &call.subject {
             Subject::Command { text, .. } => Some(ShellText::read(text)),
-            Subject::Name(arguments) if tool.canonical() == "git" => Some(ShellText::read(&format!("git {arguments}"))),
+            Subject::Name(arguments) if tool.name.known() == Some(Tool::Git) => {
+                Some(ShellText::read(&format!("git {arguments}")))
+            }
             Subject::Paths(_) | Subject::Url(_) | Subject::Mcp { .. } | Subject::Name(_) | Subject::Nothing => None,
         };
         let (items, clarity) = items(&tool, &call.subject, shell.as_ref(), scene.places);
@@ -169,18 +174,27 @@ impl<'a> Case<'a> {
         self.tool.canonical()
     }
 
-    pub(super) fn class(&self) -> Class {
-        class::of(self.tool())
+    /// `None` for tools of external servers and those that nobody knows.
+    pub(super) fn known(&self) -> Option<Tool> {
+        self.tool.name.known()
+    }
+
+    pub(super) fn is(&self, tool: Tool) -> bool {
+        self.known() == Some(tool)
+    }
+
+    pub(super) fn class(&self) -> Option<ToolClass> {
+        self.known().map(Tool::class)
     }
 
     /// The paths of the call, by what is done with them.
     fn paths(&self) -> Vec<(&'a [Target], Act)> {
         let Subject::Paths(paths) = &self.call.subject else { return Vec::new() };
-        match (self.tool(), paths.as_slice()) {
-            ("copy_file", [from, to @ ..]) => vec![(slice::from_ref(from), Act::Read), (to, Act::Write)],
-            ("search", paths) => vec![(paths, Act::Search)],
+        match (self.known(), paths.as_slice()) {
+            (Some(Tool::CopyFile), [from, to @ ..]) => vec![(slice::from_ref(from), Act::Read), (to, Act::Write)],
+            (Some(Tool::Search), paths) => vec![(paths, Act::Search)],
             // What nobody knows may as well write.
-            (name, paths) if tool::is_mutating(name) || self.class() == Class::Unknown => vec![(paths, Act::Write)],
+            (tool, paths) if tool.is_none_or(Tool::is_mutating) => vec![(paths, Act::Write)],
             (_, paths) => vec![(paths, Act::Read)],
         }
     }
@@ -195,7 +209,7 @@ impl<'a> Case<'a> {
         refusal.or_else(|| {
             let (shell, places) = (self.shell.as_ref()?, self.scene.places);
             let path = match &self.call.subject {
-                _ if self.tool() == "git" => guard::words::named(shell, &places.tree)?,
+                _ if self.is(Tool::Git) => guard::words::named(shell, &places.tree)?,
                 Subject::Command { text, cwd, .. } => {
                     let bases = directories(&cwd.real, &shell.commands, &places.home);
                     guard::named::find_named_secret(text, &bases, places)?
@@ -217,13 +231,23 @@ impl<'a> Case<'a> {
     pub(super) fn writes_plan(&self) -> bool {
         let Subject::Paths(paths) = &self.call.subject else { return false };
         let is_plan = |target: &Target| self.scene.places.plan.as_ref() == Some(&target.real);
-        let is_written = matches!(self.tool(), "write" | "edit" | "patch") && self.scene.posture == Posture::Plan;
+        let is_edit = matches!(self.known(), Some(Tool::Write | Tool::Edit | Tool::Patch));
+        let is_written = is_edit && self.scene.posture == Posture::Plan;
         is_written && !paths.is_empty() && paths.iter().all(is_plan)
+    }
+
+    /// Whether its words are a command, or the arguments of one.
+    fn runs_words(&self) -> bool {
+        matches!(self.known(), Some(Tool::Bash | Tool::Git))
     }
 
     /// Whether it changes what the session may do.
     pub(super) fn is_boundary(&self) -> bool {
-        class::BOUNDARY.contains(&self.tool())
+        match self.tool.name {
+            ToolName::Known(tool) => tool.effect() == ToolEffect::Limits,
+            ToolName::External { .. } => false,
+            ToolName::Unknown(name) => FOREIGN_LIMITS.contains(&name),
+        }
     }
 
     /// Whether it is a command that only looks, and whose words all lead into the tree. The sandbox does not make up for
@@ -234,13 +258,13 @@ impl<'a> Case<'a> {
 
     /// Whether it changes files of the tree and does nothing that wants a person in any case.
     pub(super) fn edits_inside(&self) -> bool {
-        let is_safe = !class::SAFETY_FLOOR.contains(&self.tool()) && !self.runs_unheld();
+        let is_safe = self.known().is_some_and(|tool| !tool.is_asked_beside_edits()) && !self.runs_unheld();
         self.changes() && is_safe && self.refusal.is_none()
     }
 
     /// Whether it runs code of the project that nothing holds, though it looks like a mere look or edit.
     pub(super) fn runs_unheld(&self) -> bool {
-        class::STARTING.contains(&self.tool()) && self.scene.hold == Hold::Advisory
+        self.known().map(Tool::family) == Some(ToolFamily::Code) && self.scene.hold == Hold::Advisory
     }
 
     /// Whether it is any work that stays in the tree.
@@ -250,11 +274,12 @@ impl<'a> Case<'a> {
             Subject::Paths(_) => self.refusal.is_none(),
             // Arguments of a program, and what is typed into one, say nothing about where it works.
             Subject::Nothing | Subject::Name(_) => {
-                !matches!(self.tool(), "git" | "write_stdin") || self.scene.hold == Hold::Enforced
+                !matches!(self.known(), Some(Tool::Git | Tool::WriteStdin)) || self.scene.hold == Hold::Enforced
             }
             Subject::Url(_) | Subject::Mcp { .. } => false,
         };
-        is_kept && (tool::is_mutating(self.tool()) || self.runs_unheld()) && !class::OUTWARD.contains(&self.tool())
+        let works = |tool: Tool| tool.is_mutating() && tool.effect() != ToolEffect::Publishes || self.runs_unheld();
+        is_kept && self.known().is_some_and(works)
     }
 
     /// Whether a command is kept in the tree, by the kernel or by its looks.
@@ -269,8 +294,8 @@ impl<'a> Case<'a> {
     /// in any case.
     pub(super) fn asks_git_openly(&self) -> bool {
         let commands = || self.shell.iter().flat_map(|shell| &shell.commands);
-        let is_open = match self.tool() {
-            "git" => !self.shows_more() || commands().all(guard::words::names_no_file),
+        let is_open = match self.known() {
+            Some(Tool::Git) => !self.shows_more() || commands().all(guard::words::names_no_file),
             _ => !self.shows_more() && self.is_held(),
         };
         is_open && self.only_asks_git()
@@ -306,7 +331,7 @@ impl<'a> Case<'a> {
     /// Whether it is a command that does nothing but look.
     pub(super) fn only_looks(&self) -> bool {
         let reads = || self.at_ground(verb::text_only_reads);
-        self.tool() == "bash" && reads() || self.only_asks_git()
+        self.is(Tool::Bash) && reads() || self.only_asks_git()
     }
 
     /// Whether it is a command that would only look if it did not name what may hold secrets.
@@ -316,11 +341,11 @@ impl<'a> Case<'a> {
 
     /// Whether it looks at history and does nothing else, by the tool for git or by a shell.
     pub(super) fn only_asks_git(&self) -> bool {
-        let Some(shell) = self.shell.as_ref().filter(|_| matches!(self.tool(), "bash" | "git")) else { return false };
+        let Some(shell) = self.shell.as_ref().filter(|_| self.runs_words()) else { return false };
         // Git compares any two files, once one of them is in no repository.
         let is_below = || self.scene.hold == Hold::Enforced || content::stays_below(shell);
         let is_held = || is_below() || matches!(self.call.subject, Subject::Name(_));
-        self.at_ground(verb::text_only_reads_git) && (self.tool() == "bash" || is_held())
+        self.at_ground(verb::text_only_reads_git) && (self.is(Tool::Bash) || is_held())
     }
 
     /// Whether the command of the call passes a test that depends on where it runs. The tool for git names the
@@ -332,7 +357,7 @@ impl<'a> Case<'a> {
     /// The setting of git that keeps a command of the call from being one that only looks.
     pub(super) fn driver_in_the_way(&self) -> Option<&str> {
         let driver = self.scene.git_driver?;
-        let would_look = matches!(self.tool(), "bash" | "git") && self.at_ground_with(None, verb::text_only_reads);
+        let would_look = self.runs_words() && self.at_ground_with(None, verb::text_only_reads);
         (would_look && !self.only_looks()).then_some(driver.setting.as_str())
     }
 
@@ -345,7 +370,7 @@ impl<'a> Case<'a> {
             self.passes_at_ground(&alone, self.scene.git_driver, verb::text_only_reads)
         };
         let is_inside = matches!(self.call.subject, Subject::Command { leads: Leads::Inside, .. });
-        let Some(command) = commands.get(at).filter(|_| is_inside && self.tool() == "bash") else { return false };
+        let Some(command) = commands.get(at).filter(|_| is_inside && self.is(Tool::Bash)) else { return false };
         looks(command) && !command.is_fed && (content::is_filter(command) || commands[..at].iter().all(looks))
     }
 
@@ -366,7 +391,7 @@ impl<'a> Case<'a> {
         let tree = self.scene.places.tree.as_path();
         let tree_name = tree.to_string_lossy();
         let passes = match &self.call.subject {
-            Subject::Command { cwd, leads, .. } if self.tool() == "bash" => {
+            Subject::Command { cwd, leads, .. } if self.is(Tool::Bash) => {
                 let is_root = cwd.real == tree;
                 let named = if is_root { cwd.named.to_string_lossy() } else { tree_name.clone() };
                 // What leads inside runs in no other repository.
@@ -403,12 +428,12 @@ impl<'a> Case<'a> {
     /// Whether it is a command of an agent that reads by commands, which a sandbox keeps from changing files.
     pub(super) fn reads_by_shell(&self) -> bool {
         let is_command = matches!(self.call.subject, Subject::Command { .. });
-        self.scene.reads_by_shell && self.tool() == "bash" && is_command
+        self.scene.reads_by_shell && self.is(Tool::Bash) && is_command
     }
 
     /// Whether one of our tools changes files or history. External servers answer for themselves.
     pub(super) fn changes(&self) -> bool {
-        tool::is_mutating(self.tool()) && !self.only_looks() && !self.reads_by_shell()
+        self.known().is_some_and(Tool::is_mutating) && !self.only_looks() && !self.reads_by_shell()
     }
 
     /// Whether nobody watches: what would be asked about elsewhere is refused.
@@ -418,11 +443,11 @@ impl<'a> Case<'a> {
 }
 
 fn items(tool: &Spelled<'_>, subject: &Subject, shell: Option<&ShellText>, places: &Places) -> (Vec<Item>, Clarity) {
-    if let Some(verb) = class::verb(tool.canonical()) {
+    if let Some(verb) = tool.name.known().and_then(Tool::rule_verb) {
         return (vec![Item::Text(verb.to_owned())], Clarity::Clear);
     }
     match (subject, shell) {
-        (Subject::Command { text, leads, .. }, Some(shell)) if tool.canonical() == "git" => {
+        (Subject::Command { text, leads, .. }, Some(shell)) if tool.name.known() == Some(Tool::Git) => {
             (vec![arguments_of_git(text, *leads, shell, places)], Clarity::Clear)
         }
         (Subject::Name(text), Some(shell)) => {
@@ -491,13 +516,13 @@ fn things(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>,
         Subject::Paths(paths) if paths.is_empty() => (Vec::new(), Clarity::Pointless),
         Subject::Paths(paths) => (paths.iter().map(|path| item(path, places)).collect(), Clarity::Clear),
         Subject::Url(url) => {
-            let is_plain = tool.canonical() != "web_fetch" || address::host(url).is_ascii();
+            let is_plain = tool.name.known() != Some(Tool::WebFetch) || address::host(url).is_ascii();
             let clarity = if is_plain { Clarity::Clear } else { Clarity::ForeignHost };
             (vec![Item::Address { url: url.clone(), others: address::spellings(url) }], clarity)
         }
         Subject::Mcp { server, tool, .. } => (vec![Item::Server(format!("{server}/{tool}"))], Clarity::Clear),
         Subject::Command { text: name, .. } | Subject::Name(name) => (vec![Item::Text(name.clone())], Clarity::Clear),
-        Subject::Nothing if class::POINTED.contains(&tool.canonical()) => (Vec::new(), Clarity::Pointless),
+        Subject::Nothing if tool.name.known().is_some_and(Tool::needs_subject) => (Vec::new(), Clarity::Pointless),
         Subject::Nothing => (vec![Item::Text("*".to_owned())], Clarity::Clear),
     }
 }

@@ -6,14 +6,14 @@ use std::fmt;
 use serde_json::json;
 
 use super::case::{Case, Item, PossibleRuns, Side};
-use super::class;
 use super::line::{CommandLine, ShownContent};
 use crate::permission::address;
-use crate::permission::compact::tool::{self, Spelled};
+use crate::permission::compact::tool::Spelled;
 use crate::permission::compact::{self, Action, CompactPermission, glob, is_everything};
 use crate::permission::rule::{Rule, Sense, Spot};
 use crate::permission::shell::{TokenBag, may_become, may_name};
 use crate::permission::{AgentWord, Effect, Posture, Subject};
+use crate::tool::{Tool, ToolName};
 
 /// What a map says about an item.
 pub(super) struct Opinion<'m> {
@@ -62,13 +62,18 @@ impl<'a> Case<'a> {
 
     /// Whether an item is a file whose contents the call shows or carries away without being called `read`.
     fn is_read(&self, at: usize) -> bool {
-        class::SHOWING.contains(&self.tool()) || class::CARRYING.contains(&self.tool()) && at == 0
+        self.known().is_some_and(|tool| tool.shows_file(at))
+    }
+
+    /// Whether an item is a file that the call changes or removes.
+    fn changes_file(&self, at: usize) -> bool {
+        self.known().is_some_and(|tool| tool.changes_file(at))
     }
 
     /// Whether a rule about another tool keeps the item, because the call reads, changes or removes it as that does.
     fn keeps(&self, rule: &Rule, at: usize, item: &Item) -> bool {
-        let changes = ["edit", "write"].iter().any(|tool| rule.is_about(tool)) && class::changes_file(self.tool(), at)
-            || rule.is_about("delete_file") && self.tool() == "move_file" && at == 0;
+        let changes = is_about_changes(rule) && self.changes_file(at)
+            || rule.is_about(Tool::DeleteFile) && self.is(Tool::MoveFile) && at == 0;
         let changed = rule.path_pattern().filter(|_| changes);
         let Some(pattern) = rule.kept_pattern().filter(|_| self.is_read(at)).or(changed) else { return false };
         let sides = item.sides();
@@ -87,8 +92,7 @@ impl<'a> Case<'a> {
             path.sides().iter().any(is_side_meant)
         };
         let commands = item.commands();
-        let is_about_changes = ["edit", "write"].iter().any(|tool| rule.is_about(tool));
-        is_about_changes && commands.iter().flat_map(CommandLine::changed).any(is_meant)
+        is_about_changes(rule) && commands.iter().flat_map(CommandLine::changed).any(is_meant)
             || rule.kept_pattern().is_some() && commands.iter().flat_map(|command| &command.shown_files).any(is_meant)
     }
 
@@ -102,7 +106,7 @@ impl<'a> Case<'a> {
 
     /// Whether a pattern means something below a directory that is carried away or removed.
     fn is_below(&self, pattern: &str, item: &Item, side: Side) -> bool {
-        let goes = class::CARRYING.contains(&self.tool()) || self.tool() == "delete_file";
+        let goes = matches!(self.known(), Some(Tool::CopyFile | Tool::MoveFile | Tool::DeleteFile));
         let Some(spot) = item.spot(side).filter(|_| goes) else { return false };
         let inside = match spot.spelling(pattern) {
             "." => String::new(),
@@ -113,7 +117,7 @@ impl<'a> Case<'a> {
     }
 
     fn takes(&self, rule: &Rule, item: &Item) -> bool {
-        let is_about = rule.is_about(self.tool());
+        let is_about = rule.is_about_name(self.tool.name);
         let patterns = shell_patterns(rule);
         // Most rules are about other tools, and a command has many spellings.
         if !is_about && patterns.is_empty() {
@@ -143,8 +147,8 @@ impl<'a> Case<'a> {
     /// Whether the call runs a command that a pattern means, in any spelling: by a shell, by the tool for git, or as tests.
     fn runs(&self, patterns: &[Cow<'_, str>], command: &CommandLine) -> bool {
         patterns.iter().any(|pattern| {
-            let git = pattern.strip_prefix("git ").filter(|_| self.tool() == "git");
-            let own = Some(pattern.as_ref()).filter(|_| self.tool() != "git");
+            let git = pattern.strip_prefix("git ").filter(|_| self.is(Tool::Git));
+            let own = Some(pattern.as_ref()).filter(|_| !self.is(Tool::Git));
             let means = |pattern: &str| command.lines().any(|line| glob::matches(pattern, line));
             self.shell.is_some() && (git.or(own).is_some_and(means) || command.meets(pattern))
         })
@@ -155,12 +159,12 @@ impl<'a> Case<'a> {
         let means = |command: &str| [command, &format!("{command} ")].iter().any(|line| may_name(line, pattern));
         !matches!(pattern, "git *" | "git **")
             && !is_everything(pattern)
-            && class::same_commands(self.tool()).any(means)
+            && self.known().is_some_and(|tool| tool.same_commands().iter().any(|command| means(command)))
     }
 
     /// Whether a rule lets an item through. A path counts by where it is, not by what it is called.
     pub(super) fn gives(&self, rule: &Rule, item: &Item) -> bool {
-        rule.is_about(self.tool())
+        rule.is_about_name(self.tool.name)
             && match item {
                 Item::Path { .. } => self.means(rule, item, Side::Real, Sense::Gives),
                 // `cargo test *` means `cargo test` as well.
@@ -189,7 +193,7 @@ impl<'a> Case<'a> {
     fn is_grave(&self, item: &Item, pattern: &str) -> bool {
         match item {
             Item::Command(command) => {
-                let is_wide = is_everything(pattern) && self.tool() == "bash";
+                let is_wide = is_everything(pattern) && self.is(Tool::Bash);
                 let shows = match command.shows {
                     ShownContent::Nothing => false,
                     ShownContent::FilesInside => self.names_kept_file(),
@@ -256,7 +260,7 @@ impl<'a> Case<'a> {
 
     /// The rule of a map that keeps a file from `edit` or `write`, where the call changes or removes it otherwise.
     fn changing_denial<'m>(&self, map: &'m CompactPermission, at: usize, item: &Item) -> Option<&'m compact::Rule> {
-        let changed = Some(item).filter(|_| class::changes_file(self.tool(), at)).into_iter();
+        let changed = Some(item).filter(|_| self.changes_file(at)).into_iter();
         let changed = changed.chain(item.commands().iter().flat_map(CommandLine::changed));
         let pairs = changed.flat_map(|item| ["edit", "write"].map(|tool| (Spelled::new(tool), item)));
         let denials = pairs.filter_map(|(tool, item)| self.ruling(map, &tool, item));
@@ -273,9 +277,9 @@ impl<'a> Case<'a> {
         });
         let commands = item.commands();
         let by_tool = map.rules.iter().filter(|rule| takes(rule) && !commands.is_empty()).filter(|rule| {
-            let spelled = tool::canonical(&rule.tool);
-            let patterns: Vec<_> = class::same_commands(&spelled).map(command_pattern).collect();
-            let is_last = || map.ruling(&Spelled::new(&spelled), |rule| is_everything(&rule.pattern)) == Some(*rule);
+            let Some(tool) = ToolName::read(&rule.tool).known() else { return false };
+            let patterns: Vec<_> = tool.same_commands().iter().copied().map(command_pattern).collect();
+            let is_last = || map.ruling(&Spelled::new(tool.name()), |rule| is_everything(&rule.pattern)) == Some(*rule);
             commands.iter().any(|command| self.runs(&patterns, command)) && is_last()
         });
         by_command.chain(by_tool).max_by_key(|rule| rule.action)
@@ -369,17 +373,18 @@ impl<'a> Case<'a> {
     }
 }
 
+fn is_about_changes(rule: &Rule) -> bool {
+    rule.is_about(Tool::Edit) || rule.is_about(Tool::Write)
+}
+
 fn strictest<'r>(one: Option<&'r compact::Rule>, other: Option<&'r compact::Rule>) -> Option<&'r compact::Rule> {
     [one, other].into_iter().flatten().max_by_key(|rule| rule.action)
 }
 
 /// The patterns of commands that a rule is about: its own, or those that do the same as its tools do.
 fn shell_patterns(rule: &Rule) -> Vec<Cow<'_, str>> {
-    let is_meant = |tool: &str| {
-        rule.is_about(tool) && (rule.is_total() || class::verb(tool).is_some_and(|verb| rule.means_text(verb)))
-    };
-    let same =
-        class::SAME_COMMANDS.iter().filter(|(tool, _)| is_meant(tool)).map(|(_, command)| command_pattern(command));
+    let is_meant = |tool: &Tool| rule.is_total() || tool.rule_verb().is_some_and(|verb| rule.means_text(verb));
+    let same = rule.tools().filter(is_meant).flat_map(Tool::same_commands).map(|command| command_pattern(command));
     rule.shell_pattern().into_iter().chain(same).collect()
 }
 

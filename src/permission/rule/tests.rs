@@ -56,8 +56,8 @@ fn a_prefix_is_about_its_tools() {
         ("apply_patch(*)", &["patch"], &["edit"]),
         ("skill(*)", &["skill"], &["bash"]),
     ] {
-        assert!(about.iter().all(|tool| rule(text).is_about(tool)), "{text}");
-        assert!(!not.iter().any(|tool| rule(text).is_about(tool)), "{text}");
+        assert!(about.iter().all(|tool| rule(text).is_about_name(ToolName::read(tool))), "{text}");
+        assert!(!not.iter().any(|tool| rule(text).is_about_name(ToolName::read(tool))), "{text}");
     }
 }
 

@@ -134,7 +134,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::permission::compact::tool;
+    use crate::tool::ToolName;
 
     fn listed(name: &str) -> Value {
         json!({"name": name, "description": "Does it", "inputSchema": {"type": "object"}})
@@ -235,7 +235,7 @@ mod tests {
             let mut catalog = Catalog::default();
             catalog.add(&server, 64, listed(&name));
             let served = &catalog.tools[0];
-            prop_assert_eq!(tool::canonical(&served.name), served.permission().tool);
+            prop_assert_eq!(ToolName::read(&served.name).canonical(), served.permission().tool);
         }
     }
 }

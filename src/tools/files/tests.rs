@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::permission::compact::tool::canonical;
 
 #[track_caller]
 fn read(name: &str, arguments: Value) -> Request {
@@ -51,7 +50,6 @@ fn the_tools_for_files_have_their_parameters_and_classes() {
     assert_eq!(ROWS.len(), table.len());
     for (row, (name, parameters, required, effect)) in ROWS.iter().zip(table) {
         assert_eq!((row.name, row.effect), (name, effect));
-        assert_eq!(row.canonical, canonical(name));
         assert!(matches!(row.needs, Needs::Instead), "{name}");
         let schema = (row.schema)();
         jsonschema::meta::validate(&schema).unwrap();

@@ -8,11 +8,11 @@ use super::params;
 use crate::permission::Effect;
 
 const fn look(name: &'static str, description: &'static str, schema: fn() -> Value) -> Row {
-    Row { name, canonical: name, description, schema, needs: Needs::Nothing, effect: Effect::Reads }
+    Row { name, description, schema, needs: Needs::Nothing, effect: Effect::Reads }
 }
 
 const fn change(name: &'static str, effect: Effect, description: &'static str, schema: fn() -> Value) -> Row {
-    Row { name, canonical: name, description, schema, needs: Needs::Mutations, effect }
+    Row { name, description, schema, needs: Needs::Mutations, effect }
 }
 
 pub(in super::super) const ROWS: &[Row] = &[

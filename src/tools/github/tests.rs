@@ -5,6 +5,7 @@ use serde_json::json;
 use super::super::served::Needs;
 use super::*;
 use crate::permission::Effect;
+use crate::tool::Tool;
 
 #[track_caller]
 fn reads(name: &str, arguments: serde_json::Value, expected: Request) {
@@ -24,7 +25,7 @@ fn some(text: &str) -> Option<String> {
 fn the_rows_have_the_classes_of_the_contract() {
     let found: Vec<_> = ROWS
         .iter()
-        .map(|row| (row.name, row.canonical == row.name, matches!(row.needs, Needs::Mutations), row.effect))
+        .map(|row| (row.name, Tool::named(row.name).is_some(), matches!(row.needs, Needs::Mutations), row.effect))
         .collect();
     let expected = [
         ("gh_pr_context", true, false, Effect::Reads),

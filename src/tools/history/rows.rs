@@ -9,18 +9,17 @@ use super::super::served::{Needs, Row};
 use super::params;
 use crate::permission::Effect;
 
-const fn look(name: &'static str, canonical: &'static str, description: &'static str, schema: fn() -> Value) -> Row {
-    Row { name, canonical, description, schema, needs: Needs::NoShell, effect: Effect::Reads }
+const fn look(name: &'static str, description: &'static str, schema: fn() -> Value) -> Row {
+    Row { name, description, schema, needs: Needs::NoShell, effect: Effect::Reads }
 }
 
 const fn change(name: &'static str, effect: Effect, description: &'static str, schema: fn() -> Value) -> Row {
-    Row { name, canonical: name, description, schema, needs: Needs::Mutations, effect }
+    Row { name, description, schema, needs: Needs::Mutations, effect }
 }
 
 pub(in super::super) const ROWS: &[Row] = &[
     Row {
         name: "git_commit_context",
-        canonical: "git_commit_context",
         description: "Everything that a commit message is written from: what is staged with its diff, what is not, how \
                       this repository words its subjects, and the commits of the branch.",
         schema: schema::of::<Nothing>,
@@ -29,50 +28,34 @@ pub(in super::super) const ROWS: &[Row] = &[
     },
     look(
         "list_git_changed_files",
-        "git_status",
         "List the files that are staged, changed and not staged, or not known to git yet.",
         schema::of::<params::Changed>,
     ),
     look(
         "git_branch_status",
-        "git_status",
         "Tell the branch, its upstream, how many commits it is ahead and behind, and whether anything is uncommitted.",
         schema::of::<Nothing>,
     ),
-    look(
-        "git_show_file_at_rev",
-        "git_show",
-        "Show a file as it is in a commit. At most 1 MiB of it.",
-        schema::of::<params::Show>,
-    ),
+    look("git_show_file_at_rev", "Show a file as it is in a commit. At most 1 MiB of it.", schema::of::<params::Show>),
     look(
         "git_diff_files",
-        "git_diff",
         "Show a patch: of everything uncommitted, files that git does not know yet included; with `base`, of everything \
          since that commit; with `base` and `head`, between the two. At most 1 MiB of it.",
         schema::of::<params::Diff>,
     ),
     look(
         "git_log_file",
-        "git_log_file",
         "List the commits that changed a file, newest first, across its renames.",
         schema::of::<params::Log>,
     ),
     look(
         "git_blame_lines",
-        "git_blame_lines",
         "Tell for each line of a file, as it is in the work tree, which commit it comes from.",
         schema::of::<params::Blame>,
     ),
-    look(
-        "git_merge_base",
-        "git_merge_base",
-        "Find the commit at which two histories part.",
-        schema::of::<params::MergeBase>,
-    ),
+    look("git_merge_base", "Find the commit at which two histories part.", schema::of::<params::MergeBase>),
     Row {
         name: "git",
-        canonical: "git",
         description: "Run git. Commands that only look run at once, all others are asked about, and so is whatever leads \
                       elsewhere (`-c`, `-C`, `--git-dir`, `--no-index`, `--untracked`), writes a file (`--output`) or \
                       runs a program (`--ext-diff`, `--textconv`); an agent that only reads is refused these. It runs \

@@ -1,7 +1,7 @@
 //! Which tools a turn has, and schemas that every agent takes.
 
 use super::*;
-use crate::permission::compact::tool;
+use crate::tool::ToolName;
 
 #[test]
 fn every_agent_takes_the_schemas() {
@@ -69,10 +69,10 @@ fn a_tool_outside_the_surface_is_not_advertised() {
     assert_eq!(all.first().map(String::as_str), Some("delegate"));
     assert_eq!(names(&context(&|_| false, Facade::Delegate, &agents)), [""; 0]);
     for name in &all {
-        let canonical = tool::canonical(name);
-        let without = |tool: &str| tool != canonical;
+        let canonical = ToolName::read(name);
+        let without = |tool: Tool| ToolName::Known(tool) != canonical;
         let context = context(&without, Facade::Delegate, &agents);
-        let expected: Vec<_> = all.iter().filter(|other| tool::canonical(other) != canonical).cloned().collect();
+        let expected: Vec<_> = all.iter().filter(|other| ToolName::read(other) != canonical).cloned().collect();
         assert_eq!(names(&context), expected);
         assert!(!is_served(&context, name));
     }
@@ -161,7 +161,7 @@ fn todos_and_skills_are_served_where_they_are_of_use() {
 
 #[test]
 fn the_way_out_of_plan_mode_is_listed_only_there() {
-    for surface in [&|_: &str| true, &|_: &str| false] as [&dyn Fn(&str) -> bool; 2] {
+    for surface in [&|_: Tool| true, &|_: Tool| false] as [&dyn Fn(Tool) -> bool; 2] {
         let context = context(surface, Facade::Delegate, &[]);
         assert!(!is_served(&context, "exit_plan_mode"));
         let planning = Context { planning: Planning::On, ..context };

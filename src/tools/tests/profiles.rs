@@ -3,12 +3,13 @@
 use super::super::served::{Needs, Row, rows};
 use super::super::survey::{Missing, survey};
 use super::*;
-use crate::permission::compact::{Action, tool};
+use crate::permission::compact::Action;
 use crate::permission::{Effect, usual};
+use crate::tool::Tool;
 
 #[test]
 fn what_is_served_follows_the_profile_and_the_consent() {
-    let all = |_: &str| true;
+    let all = |_: Tool| true;
     for profile in Profile::ALL {
         for mutations in [Mutations::Withheld, Mutations::Served] {
             let context = Context { profile, mutations, ..context(&all, Facade::Delegate, &[]) };
@@ -44,17 +45,16 @@ fn hints_match_what_is_asked_about() {
     for (_, row) in rows() {
         let expected = usual(row.name) == Some(Action::Allow);
         assert_eq!(row.effect == Effect::Reads, expected, "{}", row.name);
-        assert_eq!(row.canonical, tool::canonical(row.name), "{}", row.name);
+        assert!(Tool::named(row.name).is_some(), "{}", row.name);
     }
 }
 
 #[test]
 fn a_tool_that_is_missing_has_its_first_reason() {
-    let (all, none) = (|_: &str| true, |_: &str| false);
+    let (all, none) = (|_: Tool| true, |_: Tool| false);
     let agents = [offer("general", &[])];
     let usual = context(&all, Facade::Delegate, &agents);
-    let own =
-        |name, needs, effect| Row { name, canonical: name, description: "", schema: || Value::Null, needs, effect };
+    let own = |name, needs, effect| Row { name, description: "", schema: || Value::Null, needs, effect };
     let hidden = Context { delegation: Delegation::Hidden, ..usual };
     let nothing = Context { has: &none, ..usual };
     let only_reads = Context { profile: Profile::ReadOnly, ..usual };
@@ -87,7 +87,7 @@ fn a_tool_that_is_missing_has_its_first_reason() {
             Some(Missing::ReadOnly),
         ),
     ] {
-        assert_eq!(own("x", needs, effect).missing(&context), expected);
+        assert_eq!(own("wait", needs, effect).missing(&context), expected);
     }
     let delegate = |context: &Context<'_>| survey(context)[0].missing;
     assert_eq!(delegate(&usual), None);

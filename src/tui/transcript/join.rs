@@ -13,7 +13,7 @@ use super::text::Text;
 use crate::api::event::{Event, Payload, PromptAuthor};
 use crate::look::card::Outcome;
 use crate::look::status;
-use crate::permission::compact::tool::canonical;
+use crate::tool::{self, ToolName};
 
 /// Which facts belong together.
 #[derive(Debug, Default)]
@@ -253,7 +253,7 @@ impl Transcript {
 
 /// Some agents tell the name of a tool in the title only.
 fn keeps_todos(tool: &str, title: &str) -> bool {
-    canonical(if tool == "other" { title } else { tool }) == "todo"
+    ToolName::read(if tool == "other" { title } else { tool }).known() == Some(tool::Tool::Todo)
 }
 
 /// Two texts that read the same have the same.

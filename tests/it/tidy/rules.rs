@@ -7,10 +7,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("id", &[]),
     ("protocol", &["id"]),
     ("session", &["id", "protocol"]),
+    ("tool", &[]),
     ("config", &["id", "permission"]),
-    ("permission", &["id"]),
+    ("permission", &["id", "tool"]),
     ("mcp", &[]),
-    ("agent", &["id", "permission"]),
+    ("agent", &["id", "permission", "tool"]),
     ("delegation", &["id", "agent"]),
     ("workflow", &["id"]),
     ("git", CORE),
@@ -31,6 +32,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "session",
             "config",
             "permission",
+            "tool",
             "agent",
             "delegation",
             "workflow",
@@ -48,17 +50,29 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     // The sandbox says whether a peer is one of our own agents.
     ("server", &["id", "protocol", "session", "config", "sandbox", "engine", "api", "paths", "listener"]),
     ("client", &["id", "api", "config", "paths"]),
-    ("look", &["id", "api", "permission"]),
-    ("tui", &["id", "api", "config", "permission", "client", "paths", "look"]),
+    ("look", &["id", "api", "permission", "tool"]),
+    ("tui", &["id", "api", "config", "permission", "tool", "client", "paths", "look"]),
     ("cli", &["id", "api", "config", "mcp", "client", "paths", "look", "tui"]),
 ];
 
 /// Values in, values out.
-const CORE: &[&str] = &["id", "protocol", "session", "config", "permission", "agent", "delegation", "mcp", "workflow"];
+const CORE: &[&str] =
+    &["id", "protocol", "session", "config", "permission", "tool", "agent", "delegation", "mcp", "workflow"];
 
 /// The tool server of `backend` accepts connections as `server` does.
-const BACKEND: &[&str] =
-    &["id", "protocol", "session", "config", "permission", "agent", "delegation", "mcp", "workflow", "listener"];
+const BACKEND: &[&str] = &[
+    "id",
+    "protocol",
+    "session",
+    "config",
+    "permission",
+    "tool",
+    "agent",
+    "delegation",
+    "mcp",
+    "workflow",
+    "listener",
+];
 
 /// What only some rooms may name: the paths, the rooms, and what to do instead.
 const DOORS: &[Door] = &[

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::agent::surface::{self, Surface};
+use crate::agent::surface::Surface;
 use crate::backend::spec::Spec;
 use crate::backend::{Access, Native, NativeTool};
 use crate::config::{Config, family};
 use crate::permission::Profile;
+use crate::tool::Tool;
 
 /// What is left of the agent's own tools, and why the backend cannot be held to it if it cannot.
 pub(super) fn left(
@@ -18,7 +19,7 @@ pub(super) fn left(
 ) -> (Native, Option<String>) {
     let own: BTreeSet<_> = surface.native().filter_map(tool).filter(|tool| is_left(*tool, profile)).collect();
     let with = |tools: BTreeSet<NativeTool>| {
-        let is_whole = surface::NATIVE.iter().filter_map(|name| tool(name)).all(|tool| tools.contains(&tool));
+        let is_whole = Tool::all().filter_map(tool).all(|tool| tools.contains(&tool));
         Native { tools: Some(tools).filter(|_| !is_whole), access }
     };
     let exact = with(own.clone());
@@ -51,20 +52,7 @@ fn is_left(tool: NativeTool, profile: Profile) -> bool {
     }
 }
 
-/// The tool of an agent's own that a canonical name means.
-pub(in super::super::super) fn tool(name: &str) -> Option<NativeTool> {
-    Some(match name {
-        "read" => NativeTool::Read,
-        "search" => NativeTool::Search,
-        "locate" => NativeTool::Locate,
-        "list" => NativeTool::List,
-        "write" => NativeTool::Write,
-        "edit" => NativeTool::Edit,
-        "patch" => NativeTool::Patch,
-        "bash" => NativeTool::Bash,
-        "web_fetch" => NativeTool::WebFetch,
-        "web_search" => NativeTool::WebSearch,
-        "todo" => NativeTool::Todo,
-        _ => return None,
-    })
+/// The agent's own tool that a tool means.
+pub(in super::super::super) fn tool(tool: Tool) -> Option<NativeTool> {
+    NativeTool::ALL.into_iter().find(|native| native.tool() == tool)
 }

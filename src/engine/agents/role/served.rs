@@ -4,7 +4,8 @@ use crate::agent::{Definition, skill};
 use crate::backend::spec::{self, Spec};
 use crate::backend::{NativeTool, ServedTool};
 use crate::config::{Config, family};
-use crate::tools::{self, Tool};
+use crate::tool::Tool;
+use crate::tools::{self, AdvertisedTool};
 
 use super::{Role, facade};
 
@@ -17,8 +18,8 @@ impl Role {
     /// What decides which tools it is served.
     pub(in super::super) fn context<'a>(
         &self,
-        has: &'a dyn Fn(&str) -> bool,
-        names: &'a dyn Fn(&str) -> bool,
+        has: &'a dyn Fn(Tool) -> bool,
+        names: &'a dyn Fn(Tool) -> bool,
         offers: &'a [tools::Offer],
         config: &Config,
         spec: &Spec,
@@ -52,10 +53,10 @@ impl Role {
         }
     }
 
-    pub(super) fn serves(&self, config: &Config, spec: &Spec) -> Vec<Tool> {
-        let (offers, has) = (self.offers(), |name: &str| self.surface.contains(name));
-        let names = |name: &str| self.surface.named.contains(name);
-        let external = self.external.iter().map(|tool| Tool {
+    pub(super) fn serves(&self, config: &Config, spec: &Spec) -> Vec<AdvertisedTool> {
+        let (offers, has) = (self.offers(), |tool| self.surface.has(tool));
+        let names = |tool| self.surface.named.contains(&tool);
+        let external = self.external.iter().map(|tool| AdvertisedTool {
             name: tool.name.clone(),
             description: tool.description.clone(),
             input_schema: tool.input_schema.clone(),
@@ -66,7 +67,7 @@ impl Role {
 
     /// The served tools as a backend takes them.
     pub(in super::super::super) fn carried(&self) -> Vec<ServedTool> {
-        let carried = |tool: &Tool| ServedTool {
+        let carried = |tool: &AdvertisedTool| ServedTool {
             name: tool.name.clone(),
             description: tool.description.clone(),
             input_schema: tool.input_schema.clone(),

@@ -10,6 +10,7 @@ use crate::backend::registry::Registry;
 use crate::backend::spec::{self, NativeTools};
 use crate::backend::{NativeTool, registry};
 use crate::config::{self, LayerKind, Origin, Trust};
+use crate::tool::Tool;
 
 fn configured(text: &str) -> Config {
     let origin = Origin { label: "config.toml".into(), kind: LayerKind::User };
@@ -120,13 +121,13 @@ fn a_reader_whose_shell_is_taken_away_reads_with_tools() {
 fn searching_the_web_exists_only_where_it_is_configured() {
     let on = "[tools]\nweb_search = true";
     for name in ["builder", "engineer", "reviewer", "planner"] {
-        assert!(!root(name, "", "").surface.contains("web_search"), "{name}");
-        assert!(root(name, "", on).surface.contains("web_search"), "{name}");
+        assert!(!root(name, "", "").surface.has(Tool::WebSearch), "{name}");
+        assert!(root(name, "", on).surface.has(Tool::WebSearch), "{name}");
     }
     let whole = |config, native_tools| at("builder", "", 0, Access::Write, config, &backend(native_tools));
     assert_eq!(whole(on, NativeTools::Removable).native, Native::default());
     let tools = whole("", NativeTools::Removable).native.tools.unwrap();
-    assert!(!tools.contains(&NativeTool::WebSearch) && tools.len() == surface::NATIVE.len() - 1);
+    assert!(!tools.contains(&NativeTool::WebSearch) && tools.len() == NativeTool::ALL.len() - 1);
     // Where nothing can be taken away the definition still holds, and the setting does not.
     let role = whole("", NativeTools::Fixed);
     assert_eq!((role.native, role.hold), (Native::default(), SurfaceHold::Enforced));
@@ -160,7 +161,7 @@ fn a_child_has_no_tool_to_delegate_with_unless_it_is_listed() {
         let role = deep(name, "AllowTools: [delegate, wait, read]\n", depth, config);
         assert_eq!(serves(&role, "delegate"), expected, "{name} {depth} {config}");
         assert_eq!(serves(&role, "wait"), expected, "{name} {depth} {config}");
-        assert_eq!(role.surface.contains("delegate"), expected, "{name} {depth} {config}");
+        assert_eq!(role.surface.has(Tool::Delegate), expected, "{name} {depth} {config}");
     }
 }
 
@@ -234,7 +235,7 @@ fn the_own_tools_of_an_agent_are_off_where_others_are_served() {
         for native_tools in [NativeTools::Removable, NativeTools::Sandboxed] {
             let config = format!("[tools]\n{config}");
             let role = at("mine", header, 0, Access::Write, &config, &backend(native_tools));
-            let without_search = |tools: BTreeSet<NativeTool>| tools.len() < surface::NATIVE.len() - 1;
+            let without_search = |tools: BTreeSet<NativeTool>| tools.len() < NativeTool::ALL.len() - 1;
             assert_eq!(
                 role.native.tools.clone().filter(|tools| without_search(tools.clone())),
                 tools,
