@@ -30,8 +30,6 @@ use super::rules::{Files, Loaded};
 use super::settings::Settings;
 use super::shared::Shared;
 
-/// What changes files though its name is not among those that an agent's file lists.
-
 /// Judges the calls of a turn.
 pub(super) struct Judge {
     files: Files,
