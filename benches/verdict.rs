@@ -25,6 +25,7 @@ pub(crate) fn run(report: &mut Report) {
         ..Places::default()
     };
     let scene = Scene {
+        reads_by_shell: false,
         posture: Posture::Attended,
         overlay: Overlay::None,
         hold: Hold::Enforced,
