@@ -77,7 +77,8 @@ fn a_plan_reads_the_tree_and_writes_the_plan() {
         let mut steps = calls(&edge);
         steps.insert(0, write(plan.to_str().unwrap(), "the plan\n"));
         let launch = Launch { plan_file: Some(plan.clone()), ..edge.launch(Posture::Plan, confines) };
-        let allow_inside = inside(&edge.tree());
+        let tree = edge.tree();
+        let allow_inside = inside(&tree);
         let decide = |asked: &ApprovalRequest| match &asked.reach {
             Reach::Paths(paths) if *paths == [plan.clone()] => Decision::Once,
             _ => allow_inside(asked),
