@@ -336,8 +336,8 @@ fn backend_paths(config: &Config, spec: &Spec, env: &Environment) -> Vec<PathBuf
     named(&spec.paths, env).into_iter().chain(configured).collect()
 }
 
-/// Makes the directories and files that a backend may write: what is missing cannot be opened, and its program cannot make
-/// it in a directory that is closed. A name with an extension is that of a file, unless it ends in `/`.
+/// Makes the directories and files that a backend may write: what is missing cannot be opened. A name with an extension is
+/// that of a file, unless it ends in `/`.
 fn create_backend_paths(shared: &Shared, config: &Config, spec: &Spec, env: &Environment) -> Result<(), Failure> {
     let own = [Some(shared.data.as_path()), shared.settings.user_file.parent()];
     let own: Vec<_> = own.into_iter().flatten().collect();
@@ -367,8 +367,7 @@ fn named(paths: &[String], env: &Environment) -> Vec<PathBuf> {
     paths.iter().map(|path| at_home(path, &home)).filter(|path| path.is_absolute()).collect()
 }
 
-/// Which directories a session's worktree and its links are at this moment. A running process keeps those that it was
-/// started with, also when others have taken their places.
+/// Which directories a session's worktree and its links are now. A running process keeps those that it was started with.
 pub(super) fn identify_places(config: &Config, tree: &Worktree) -> Vec<Option<(u64, u64)>> {
     let places = std::iter::once(tree.path.clone()).chain(linked(config, &tree.repo));
     places.map(|path| path.metadata().ok().map(|found| (found.dev(), found.ino()))).collect()
@@ -521,8 +520,7 @@ fn write_if_other(path: &Path, text: &str) -> io::Result<()> {
     }
 }
 
-/// The hosts of a session that may not reach all of them. An agent whose model's hosts nobody knows reaches those that are
-/// configured, and all where none is: without its model it is nothing.
+/// The hosts of a session that may not reach all. Where those of its model are unknown, the configured ones, and else all.
 fn hosts(sandbox: &Sandbox, spec: &Spec, role: Access, env: &Environment) -> Option<Vec<String>> {
     let env: Vec<_> = env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let model = backend::hosts::model_hosts(spec, &env);

@@ -170,8 +170,9 @@ fn reach(name: &str, arguments: &[String], tree: &Path) -> (String, Reach) {
     let words = arguments.join(" ");
     let by_prefix = || RulePrefix::ALL.into_iter().find(|prefix| prefix.as_str() == name)?.tools().next();
     let by_verb = || Tool::with_rule_verb(&words).filter(|_| name == RulePrefix::Github.as_str());
-    let known = ToolName::read(name).known().or_else(by_verb).or_else(by_prefix);
-    let name = known.map_or(name, |tool| tool.name());
+    let spelled = ToolName::read(name).known();
+    let known = spelled.or_else(by_verb).or_else(by_prefix);
+    let name = known.filter(|_| spelled.is_none()).map_or(name, |tool| tool.name());
     if let Some((server, tool)) = external(name, &words) {
         let reach = Reach::Mcp { server: server.clone(), tool: tool.clone(), effect: Effect::Destroys };
         return (format!("mcp:{server}:{tool}"), reach);

@@ -73,15 +73,13 @@ pub(super) struct Body {
     pub(super) branch: String,
     pub(super) worktree: String,
     pub(super) tree: Tree,
-    /// Neither an agent nor a setup command on untrusted content was ever started in the worktree. Also false while one
-    /// may be starting: a daemon that dies then leaves the safe answer.
+    /// No agent and no setup command on untrusted content was ever started in the worktree, and none may be starting.
     pub(super) is_untouched: bool,
     pub(super) state: State,
     /// What a person works with in the tree.
     pub(super) attached: Option<String>,
     /// The number of the last turn that started.
     pub(super) turns: u32,
-    /// The number of the last prompt that was accepted.
     pub(super) prompts: u32,
     /// The numbers of the queued prompts, in the order in which they are sent.
     pub(super) order: Vec<u32>,
@@ -96,7 +94,7 @@ pub(super) struct Body {
     pub(super) summary: Option<Summary>,
     pub(super) last_error: Option<TurnError>,
     /// Why what a turn changed is in no commit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) uncommitted: Option<Uncommitted>,
     /// The names of files in conflict, for people.
     pub(super) conflicts: Vec<String>,
@@ -153,7 +151,7 @@ pub(super) struct AgentRecord {
     pub(super) surface: SurfaceHold,
     /// The word for whose tools the last turn worked with; empty before the first.
     pub(super) profile: String,
-    /// Whether it could change no files in the last turn; before the first, whether its definition or its parent says so.
+    /// Whether it could change no files in the last turn; before the first, by its definition or its parent.
     pub(super) read_only: bool,
 }
 
@@ -295,8 +293,7 @@ pub(super) struct ConversationRecord {
     pub(super) engine: EngineRecord,
     /// The model that the backend says it uses.
     pub(super) model: Option<String>,
-    /// Hash of the environment, settings and login that its process was started with; `None` once the login was refused.
-    /// Never stored: it is made from keys.
+    /// Hash of what its process was started with, keys included, so never stored; `None` once the login was refused.
     #[serde(skip)]
     pub(super) start_fingerprint: Option<String>,
     /// The sandbox that its process was started in; never stored: it ends with the process.
