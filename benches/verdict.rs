@@ -25,7 +25,6 @@ pub(crate) fn run(report: &mut Report) {
         ..Places::default()
     };
     let scene = Scene {
-        reads_by_shell: false,
         posture: Posture::Attended,
         overlay: Overlay::None,
         hold: Hold::Enforced,

@@ -54,6 +54,7 @@ use crate::backend::versions::find_versions;
 use crate::backend::{Launch, Limits, Purpose};
 use crate::config::agent_variables::parse_named_variables;
 use crate::permission::Posture;
+use crate::permission::guard::TREE_SECRETS;
 use crate::protocol::SchemaDialect;
 
 /// Switched off for the whole process, as settings and not as flags: an unknown flag ends the program, an unknown
@@ -298,17 +299,24 @@ fn try_write(dir: &Path) -> io::Result<()> {
 fn profile(launch: &Launch, wishes: &Wishes, home: Option<&Path>, key: &Key) -> Option<Profile> {
     let is_plan = launch.posture == Posture::Plan;
     let plan = launch.plan_file.as_deref().filter(|_| is_plan).and_then(Path::parent);
-    // All that is left is the tool for patches.
+    // All that is left is the tool for patches, and nobody is asked about what it writes.
     let is_inert = !wishes.changes_files() && !wishes.has_shell();
     let plan = plan.filter(|_| !is_inert);
     let Some(limits) = &launch.confines.limits else { return plan.map(Profile::planning) };
-    let nothing = Limits { write: Vec::new(), ..limits.clone() };
-    let limits = if is_inert { &nothing } else { limits };
     let access = if wishes.changes_files() { TreeAccess::Write } else { TreeAccess::Read };
+    let mut limits = limits.clone();
+    if is_inert {
+        limits.write.clear();
+    }
+    if access == TreeAccess::Read {
+        // No command of such a session comes to the rules, which keep these from others.
+        let secrets = TREE_SECRETS.iter().map(|name| wishes.real_cwd.join(name));
+        limits.hidden.extend(secrets.filter(|secret| secret.is_file()));
+    }
     let program = binary::installation(Path::new(key.argv.first()?));
     let tree = [wishes.cwd.as_path(), &wishes.real_cwd];
     let temp = launch.confines.temp.as_deref().filter(|_| !is_inert);
-    Some(Profile::confined(limits, Places { tree, access, temp, plan, home, program: &program }))
+    Some(Profile::confined(&limits, Places { tree, access, temp, plan, home, program: &program }))
 }
 
 /// The command, by the binary that its launcher would start.

@@ -43,11 +43,6 @@ impl Native {
         READING.iter().any(|tool| self.lists(*tool))
     }
 
-    /// Whether an agent that reads by commands has a shell.
-    pub(crate) fn has_shell(&self) -> bool {
-        self.reads() || self.lists(NativeTool::Bash)
-    }
-
     /// Whether files may be changed, by a tool or by a command.
     pub(crate) fn changes_files(&self) -> bool {
         self.access == Access::Write && (self.writes() || self.lists(NativeTool::Bash))

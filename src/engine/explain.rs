@@ -63,7 +63,7 @@ impl Engine {
             overlay: if record.body.posture.yolo { Overlay::Yolo } else { Overlay::None },
             hold: record.body.reach.hold(),
             // Nobody asks about a tool that no program has.
-            tools: Tools { surface: &surface, whole: true, reads_by_shell: false, own: None },
+            tools: Tools { surface: &surface, whole: true, own: None },
             permission: permission.as_ref(),
             word: role::word(&found.definition.source.scope),
             access: match found.definition.access {

@@ -81,8 +81,6 @@ pub(super) struct Tools<'a> {
     pub(super) surface: &'a Surface,
     /// Whether the agent has all tools of its program, those that nobody else knows included.
     pub(super) whole: bool,
-    /// Whether its commands are its way of reading.
-    pub(super) reads_by_shell: bool,
     /// The agent's own tools, where others are served in their place and it is the agent that calls.
     pub(super) own: Option<&'a Native>,
 }
@@ -162,7 +160,6 @@ impl Judge {
             overlay: caller.overlay,
             hold: caller.hold,
             access: caller.access,
-            reads_by_shell: caller.tools.reads_by_shell,
             has_tool: &has_tool,
             agent: caller.permission,
             agent_word: caller.word,
@@ -207,8 +204,7 @@ impl<'a> Tools<'a> {
             (Profile::Enforced | Profile::ReadOnly, CallOrigin::Backend) => Some(&role.native),
             (Profile::Native, _) | (_, CallOrigin::Served) => None,
         };
-        let reads_by_shell = role.reads_by_shell && origin == CallOrigin::Backend;
-        Self { surface: &role.surface, whole: role.native.is_whole(), reads_by_shell, own }
+        Self { surface: &role.surface, whole: role.native.is_whole(), own }
     }
 
     pub(super) fn has(self, name: &str) -> bool {
@@ -219,7 +215,6 @@ impl<'a> Tools<'a> {
             return false;
         }
         match name {
-            ToolName::Known(Tool::Bash) if self.reads_by_shell => true,
             ToolName::Known(Tool::DeleteFile | Tool::MoveFile | Tool::CopyFile | Tool::Mkdir) => {
                 [Tool::Write, Tool::Edit, Tool::Patch].iter().any(|tool| self.surface.has(*tool))
             }

@@ -194,10 +194,6 @@ fn plan_file(case: &Case<'_>) -> Option<Verdict> {
 
 /// 12. What the posture lets go ahead by itself.
 fn posture(case: &Case<'_>) -> Option<Verdict> {
-    if case.reads_by_shell() {
-        let reason = "the sandbox keeps commands of this agent from changing files";
-        return Some(verdict(Action::Allow, Layer::AcceptEdits, None, reason));
-    }
     let goes_ahead = match case.scene.posture {
         Posture::Attended => false,
         Posture::Plan => case.reads_inside(),

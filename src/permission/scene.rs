@@ -13,8 +13,6 @@ pub struct Scene<'a> {
     /// Whether the kernel keeps commands in the work tree whatever they say.
     pub hold: Hold,
     pub access: Access,
-    /// Whether the agent's commands are its way of reading: a sandbox keeps them from changing files.
-    pub reads_by_shell: bool,
     /// Whether the agent has a tool, by its canonical name.
     pub has_tool: &'a (dyn Fn(&str) -> bool + Sync),
     pub agent: Option<&'a CompactPermission>,

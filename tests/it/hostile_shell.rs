@@ -161,7 +161,6 @@ fn judge(tree: &Path, posture: Posture, rules: &Rules, text: &str) -> Verdict {
     let subject = Subject::Command { text: text.to_owned(), cwd, leads };
     let places = Places { tree: tree.into(), ..Places::default() };
     let scene = Scene {
-        reads_by_shell: false,
         posture,
         overlay: Overlay::None,
         hold: Hold::Enforced,

@@ -51,12 +51,17 @@ fn a_refusal_reaches_the_model_in_the_persons_words(agent: Agent) {
 
 fn secrets_and_denied_files_are_shown_to_nobody(agent: Agent) {
     let stage = Stage::new();
-    stage.write(".coppice/permissions.json", r#"{"deny": ["Read(keys/**)"]}"#);
+    stage.write(".coppice/permissions.json", r#"{"permissions": {"deny": ["Read(keys/**)"]}}"#);
     stage.write("keys/first", "the denied heron\n");
     stage.write(".env", "KEY=the secret heron\n");
     stage.commit("keys");
     for options in [["--posture", "plan"], ["--posture", "unattended"], ["--agent", "reviewer"]] {
-        let steps = [shell("cat .env"), shell("head -n 3 ./.env"), shell("cat keys/first"), answer("done")];
+        let mut steps = vec![shell("cat .env"), shell("head -n 3 ./.env")];
+        // No command of a session of Codex that changes nothing comes to the rules.
+        if agent != Agent::Codex || options[1] == "unattended" {
+            steps.push(shell("cat keys/first"));
+        }
+        steps.push(answer("done"));
         stage.model(agent).plays(steps);
         let id = stage.begin_with(agent, &options, "work");
         stage.rests(&id, "ready");

@@ -103,7 +103,7 @@ fn a_read_only_or_full_directory_of_claude_or_gemini_stops_no_session() {
 #[test]
 fn a_read_only_or_full_directory_of_codex_is_named_and_its_hint_helps() {
     for (mounts, why, what_to_do) in [
-        (READ_ONLY, "Read-only file system", "make that directory writable, or set CODEX_HOME to another one"),
+        (READ_ONLY, "Read-only file system", "make that directory writable, or `export CODEX_HOME=…` with another one"),
         (FULL, "No space left on device", "free some space on that disk"),
     ] {
         let stage = Stage::new();

@@ -43,10 +43,7 @@ fn a_key_that_is_refused_in_the_middle_of_a_turn_is_replaced_as_the_hint_says(ag
     assert_eq!(error["kind"], "auth", "{error:#}");
     assert!(stage.worktree(&id).join("made").exists());
     let (hint, name) = (error["hint"].as_str().unwrap(), agent.key().0);
-    let says = match agent {
-        Agent::Claude | Agent::Codex => format!("run `export {name}=…` with a valid key"),
-        Agent::Gemini => format!("set {name}"),
-    };
+    let says = format!("`export {name}=…` with a valid key");
     assert!(hint.contains(&says) && hint.contains(&format!("`coppice resume {id}`")), "{error:#}");
 
     stage.model(agent).clear().plays([answer("done")]);

@@ -244,13 +244,10 @@ impl Wishes {
         }
     }
 
-    /// Who decides about edits and commands is the engine, so all of them come back to it, whatever the posture: a session
-    /// that cannot change anything may still read what a rule denies.
+    /// Who decides about edits and commands is the engine, so all of them come back to it, whatever the posture. A session
+    /// that cannot change anything has nothing to ask about: a call that is allowed would leave its read-only sandbox.
     fn approval(&self) -> Approval {
-        match self.purpose {
-            Purpose::Session => Approval::Untrusted,
-            Purpose::Utility | Purpose::Survey => Approval::Never,
-        }
+        if self.purpose == Purpose::Session && self.changes_files() { Approval::Untrusted } else { Approval::Never }
     }
 
     /// Whether a place is the work tree.
@@ -268,7 +265,7 @@ impl Wishes {
 
     /// Whether the agent has a shell. Read-only it is what the agent reads by; otherwise what it is.
     pub(super) fn has_shell(&self) -> bool {
-        self.purpose == Purpose::Session && self.native.has_shell()
+        self.purpose == Purpose::Session && (self.native.reads() || self.native.lists(NativeTool::Bash))
     }
 
     /// The provider's own search, only where it was asked for by name: it asks nobody before it leaves the machine.

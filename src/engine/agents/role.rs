@@ -18,7 +18,7 @@ use crate::agent::{self, Definition, Format, Scope};
 use crate::api::event::AgentUse;
 use crate::api::event::PromptAuthor;
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::spec::{NativeTools, Spec};
+use crate::backend::spec::Spec;
 use crate::backend::{Access, Native};
 use crate::config::{Config, family};
 use crate::delegation::{self, DelegationTool, Facade, Standing};
@@ -57,8 +57,6 @@ pub(in super::super) struct Role {
     pub(in super::super) hold: SurfaceHold,
     /// Why the backend cannot be held to it, where it cannot.
     pub(in super::super) unheld: Option<String>,
-    /// Whether its commands are its way of reading: a sandbox of the program's own keeps them from changing files.
-    pub(in super::super) reads_by_shell: bool,
     /// Whether the turn writes a plan.
     pub(in super::super) planning: tools::Planning,
     pub(in super::super) max_steps: Option<u32>,
@@ -240,8 +238,6 @@ fn assemble(
     };
     let access = if surface.is_mutating() { bound } else { Access::ReadOnly };
     let (native, unheld) = native::left(&surface, access, profile, config, spec);
-    let reads_by_shell =
-        spec.native_tools == NativeTools::Sandboxed && native.access == Access::ReadOnly && native.has_shell();
     let hold = if unheld.is_none() { SurfaceHold::Enforced } else { SurfaceHold::Advisory };
     // Who only reads has no plan file to write, and says its plan.
     let writes =
@@ -269,7 +265,6 @@ fn assemble(
         bound,
         hold,
         unheld,
-        reads_by_shell,
         planning,
         max_steps: definition.max_steps,
         word: word(&definition.source.scope),

@@ -425,15 +425,9 @@ impl<'a> Case<'a> {
         self.shell.as_ref().and_then(ShellText::understood).is_some_and(|commands| commands.iter().any(names_kept))
     }
 
-    /// Whether it is a command of an agent that reads by commands, which a sandbox keeps from changing files.
-    pub(super) fn reads_by_shell(&self) -> bool {
-        let is_command = matches!(self.call.subject, Subject::Command { .. });
-        self.scene.reads_by_shell && self.is(Tool::Bash) && is_command
-    }
-
     /// Whether one of our tools changes files or history. External servers answer for themselves.
     pub(super) fn changes(&self) -> bool {
-        self.known().is_some_and(Tool::is_mutating) && !self.only_looks() && !self.reads_by_shell()
+        self.known().is_some_and(Tool::is_mutating) && !self.only_looks()
     }
 
     /// Whether nobody watches: what would be asked about elsewhere is refused.

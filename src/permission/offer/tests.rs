@@ -39,7 +39,6 @@ fn check(call: &Call, expected: &[&str]) {
         overlay: Overlay::None,
         hold: Hold::Advisory,
         access: Access::Write,
-        reads_by_shell: false,
         has_tool: &|_| true,
         agent: None,
         agent_word: AgentWord::Counts,

@@ -119,19 +119,19 @@ fn read_only_is_said_at_every_opening_and_every_turn() {
     let wishes = surface(None, Access::ReadOnly);
     for opening in [Opening::Start, Opening::Resume] {
         let params = wishes.open(opening, &user());
-        assert_eq!((&params["sandbox"], &params["approvalPolicy"]), (&json!("read-only"), &json!("untrusted")));
+        assert_eq!((&params["sandbox"], &params["approvalPolicy"]), (&json!("read-only"), &json!("never")));
         assert_eq!(params["config"]["features"]["shell_tool"], Value::Null, "the shell is what it reads by");
     }
     let turn = wishes.turn("t", &[]);
     assert_eq!(turn["sandboxPolicy"], json!({"type": "readOnly"}));
-    assert_eq!(turn["approvalPolicy"], "untrusted");
+    assert_eq!(turn["approvalPolicy"], "never");
     let opened = |sandbox: &str, policy: &str| {
         let result = json!({"sandbox": {"type": sandbox}, "approvalPolicy": policy, "cwd": "/tree"});
         wishes.check(&result).is_ok()
     };
-    assert!(opened("readOnly", "untrusted"));
-    assert!(!opened("workspaceWrite", "untrusted"));
-    assert!(!opened("readOnly", "never"));
+    assert!(opened("readOnly", "never"));
+    assert!(!opened("workspaceWrite", "never"));
+    assert!(!opened("readOnly", "untrusted"));
 }
 
 #[test]
@@ -166,23 +166,19 @@ fn a_side_question_has_no_use_for_a_profile() {
     assert_eq!(params["config"]["permissions"], Value::Null);
 }
 
-/// Who decides is the engine.
+/// Who decides is the engine, so calls come back to it in every posture but the one in which nothing can be changed.
 #[test]
-fn every_posture_brings_all_calls_back() {
-    for (posture, sandbox) in [
-        (Posture::Plan, "read-only"),
-        (Posture::Attended, "danger-full-access"),
-        (Posture::Edits, "danger-full-access"),
-        (Posture::Unattended, "danger-full-access"),
+fn every_posture_that_changes_files_brings_all_calls_back() {
+    for (posture, policy, sandbox) in [
+        (Posture::Plan, "never", "read-only"),
+        (Posture::Attended, "untrusted", "danger-full-access"),
+        (Posture::Edits, "untrusted", "danger-full-access"),
+        (Posture::Unattended, "untrusted", "danger-full-access"),
     ] {
         let params = Wishes { posture, ..wishes() }.open(Opening::Start, &user());
-        assert_eq!(
-            (&params["approvalPolicy"], &params["sandbox"]),
-            (&json!("untrusted"), &json!(sandbox)),
-            "{posture:?}"
-        );
+        assert_eq!((&params["approvalPolicy"], &params["sandbox"]), (&json!(policy), &json!(sandbox)), "{posture:?}");
         let params = Wishes { posture, ..confined() }.open(Opening::Start, &user());
-        assert_eq!(params["approvalPolicy"], "untrusted", "{posture:?}");
+        assert_eq!(params["approvalPolicy"], policy, "{posture:?}");
     }
 }
 

@@ -98,7 +98,7 @@ prop_compose! {
     ) -> World {
         let read = |text: &str| load::map("map", text, "/home/me").unwrap();
         let rules = Rules { files, map: map.map(read), trusted_servers: trusted };
-        World { posture, overlay, hold, access, reads_by_shell: false, audience, missing, agent: agent.map(read), agent_word: AgentWord::Counts, rules, grants, git_driver: None }
+        World { posture, overlay, hold, access, audience, missing, agent: agent.map(read), agent_word: AgentWord::Counts, rules, grants, git_driver: None }
     }
 }
 

@@ -349,22 +349,6 @@ fn git_that_only_looks_runs_and_other_git_is_asked_about() {
 }
 
 #[test]
-fn an_agent_that_reads_by_commands_runs_what_no_rule_forbids() {
-    let reader = World { access: Access::ReadOnly, reads_by_shell: true, ..world() };
-    let opaque = bash("for f in src/*; do cat \"$f\"; done");
-    for posture in [Posture::Attended, Posture::Edits, Posture::Unattended] {
-        let reader = reader.clone().posture(posture);
-        reader.check(&opaque, Action::Allow, Layer::AcceptEdits);
-        reader.check(&shell("make", Leads::Elsewhere), Action::Allow, Layer::AcceptEdits);
-        reader.check(&files("patch", &["a"]), Action::Deny, Layer::AgentVeto);
-        reader.check(&bash("cat .env"), Action::Deny, Layer::PathGuard);
-        reader.clone().shared(&[], &[], &["Read(keys/**)"]).check(&bash("cat keys/a"), Action::Deny, Layer::DenyRule);
-        reader.clone().shared(&[], &["Bash(make *)"], &[]).check(&bash("make x"), Action::Ask, Layer::HardAsk);
-    }
-    reader.posture(Posture::Plan).check(&bash("rm -rf ~"), Action::Deny, Layer::HardFloor);
-}
-
-#[test]
 fn imported_modes_are_an_access_or_an_overlay() {
     let at = |word: &str| {
         let (access, overlay) = imported_mode(word).unwrap();
