@@ -51,7 +51,7 @@ use crate::backend::spec::{
 use crate::backend::transport::spawn::{Needs, SpawnRequest};
 use crate::backend::user_file::read_text;
 use crate::backend::versions::find_versions;
-use crate::backend::{Launch, Limits, Purpose};
+use crate::backend::{Launch, Purpose};
 use crate::config::agent_variables::parse_named_variables;
 use crate::permission::Posture;
 use crate::permission::guard::TREE_SECRETS;
