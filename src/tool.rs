@@ -3,7 +3,7 @@
 //! implementation in `tools`.
 //!
 //! A row is one right: whoever may use one spelling of a tool may use all of them. Tools of external MCP servers are no
-//! rows; a [`ToolName`] tells the two apart.
+//! rows; a `ToolName` tells the two apart.
 
 mod name;
 
