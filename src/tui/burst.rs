@@ -105,27 +105,10 @@ pub(crate) enum Pressed {
 /// Takes a key where letters are shortcuts.
 pub(crate) fn press(model: &mut Model, key: KeyEvent) -> Pressed {
     let context = model.context();
-    match context {
-        // What does not count yet is not held back until it does.
-        Context::Approval | Context::Question | Context::Confirm if typeahead::is_waiting(model) => {
-            model.burst = LetterBurst::default();
-            return Pressed::Acts(None);
-        }
-        Context::Sessions | Context::Session | Context::Approval | Context::Question | Context::Confirm => {}
-        Context::Filter
-        | Context::Search
-        | Context::Composer
-        | Context::Words
-        | Context::Diff
-        | Context::Comment
-        | Context::Settings
-        | Context::Setting
-        | Context::Picker
-        | Context::Help
-        | Context::Panel => {
-            model.burst = LetterBurst::default();
-            return Pressed::Acts(None);
-        }
+    // What does not count yet is not held back until it does.
+    if text_home(context).is_none_or(|home| home != TextHome::Composer && typeahead::is_waiting(model)) {
+        model.burst = LetterBurst::default();
+        return Pressed::Acts(None);
     }
     let class = match key.code {
         KeyCode::Char(letter) if confirm::switches(model, letter) => KeyClass::Movement(letter),
@@ -152,14 +135,23 @@ pub(crate) fn press(model: &mut Model, key: KeyEvent) -> Pressed {
     }
 }
 
-/// Takes a text to where it belongs: to the words of the card on the screen, or to whoever is written to there.
-fn write(model: &mut Model, (context, target): (Context, Target), text: &str) -> Vec<Request> {
+/// Where a text goes that is typed where letters are shortcuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TextHome {
+    /// To whoever is written to there.
+    Composer,
+    /// The words of the card on the screen.
+    Card,
+    /// Nowhere: it closes a question that takes single keys.
+    Question,
+}
+
+fn text_home(context: Context) -> Option<TextHome> {
     match context {
-        Context::Approval | Context::Question => decide::write(model, text),
-        Context::Confirm => confirm::close_unanswered(model),
-        Context::Sessions
-        | Context::Session
-        | Context::Filter
+        Context::Sessions | Context::Session => Some(TextHome::Composer),
+        Context::Approval | Context::Question => Some(TextHome::Card),
+        Context::Confirm => Some(TextHome::Question),
+        Context::Filter
         | Context::Search
         | Context::Composer
         | Context::Words
@@ -169,7 +161,15 @@ fn write(model: &mut Model, (context, target): (Context, Target), text: &str) ->
         | Context::Setting
         | Context::Picker
         | Context::Help
-        | Context::Panel => composer::write(model, target, text),
+        | Context::Panel => None,
+    }
+}
+
+fn write(model: &mut Model, (context, target): (Context, Target), text: &str) -> Vec<Request> {
+    match text_home(context) {
+        Some(TextHome::Card) => decide::write(model, text),
+        Some(TextHome::Question) => confirm::close_unanswered(model),
+        Some(TextHome::Composer) | None => composer::write(model, target, text),
     }
 }
 
