@@ -32,12 +32,12 @@ pub enum ToolFamily {
     /// Children, tasks, questions, skills: the session itself.
     Session,
     Files,
+    /// Commands, and pages of the web.
     Commands,
     /// Language servers, which run code of the project: build scripts, macros, plugins.
     Code,
     History,
     GitHub,
-    Web,
 }
 
 /// What a call of a tool does.
@@ -148,7 +148,7 @@ macro_rules! tools {
 
 use RulePrefix as Prefix;
 use ToolEffect as Does;
-use ToolFamily::{Code, Commands, Files, History, Session, Web};
+use ToolFamily::{Code, Commands, Files, History, Session};
 use ToolSubject as About;
 
 tools! {
@@ -166,9 +166,9 @@ tools! {
     Bash => native(&["bash", "run_bash", "shell_exec", "exec_command", "Bash"], Commands, Does::RunsCode, About::Command)
         .with_rules(Prefix::Bash),
     WriteStdin => row(&["write_stdin"], Commands, Does::RunsCode, About::Nothing),
-    WebFetch => native(&["web_fetch", "fetch_url", "WebFetch"], Web, Does::ShowsPages, About::Url)
+    WebFetch => native(&["web_fetch", "fetch_url", "WebFetch"], Commands, Does::ShowsPages, About::Url)
         .with_rules(Prefix::Fetch),
-    WebSearch => native(&["web_search", "WebSearch"], Web, Does::ShowsPages, About::Nothing),
+    WebSearch => native(&["web_search", "WebSearch"], Commands, Does::ShowsPages, About::Nothing),
     Todo => native(&["todo", "todo_write", "TodoWrite", "update_plan"], Session, Does::Session, About::Nothing),
 
     // Children.
@@ -477,6 +477,8 @@ impl RulePrefix {
 }
 
 impl ToolFamily {
+    pub const ALL: [Self; 6] = [Self::Session, Self::Files, Self::Commands, Self::Code, Self::History, Self::GitHub];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -485,7 +487,6 @@ impl ToolFamily {
             Self::Code => "code",
             Self::History => "history",
             Self::GitHub => "github",
-            Self::Web => "web",
         }
     }
 }

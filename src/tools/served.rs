@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use super::survey::{Family, Missing};
+use super::survey::Missing;
 use super::{
     AdvertisedTool, Context, Delegation, Mutations, Offer, Planning, Shell, Skills, Todos, code, command, describe,
     files, github, history, params, schema,
 };
 use crate::delegation::Facade;
 use crate::permission::{Access, Effect, Profile};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolFamily};
 
 /// The tools of a turn, as they are advertised. What the surface does not hold is not there.
 pub fn served(context: &Context<'_>) -> Vec<AdvertisedTool> {
     let delegation = undelegated(context).is_none().then(|| delegation(context.facade, context.agents));
-    let shown = rows().map(|(_, row)| row).filter(|row| row.missing(context).is_none());
+    let shown = rows().filter(|row| row.missing(context).is_none());
     delegation.into_iter().chain(shown.map(|row| row.offer(context))).collect()
 }
 
@@ -22,7 +22,7 @@ pub fn served(context: &Context<'_>) -> Vec<AdvertisedTool> {
 pub fn is_served(context: &Context<'_>, name: &str) -> bool {
     match context.facade.name() == name {
         true => undelegated(context).is_none(),
-        false => rows().any(|(_, row)| row.name == name && row.missing(context).is_none()),
+        false => rows().any(|row| row.name == name && row.missing(context).is_none()),
     }
 }
 
@@ -36,16 +36,8 @@ pub(super) fn undelegated(context: &Context<'_>) -> Option<Missing> {
 }
 
 /// Every row, in the order in which a model reads them.
-pub(super) fn rows() -> impl Iterator<Item = (Family, &'static Row)> {
-    let families = [
-        (Family::Session, ROWS),
-        (Family::Files, files::ROWS),
-        (Family::Commands, command::ROWS),
-        (Family::Code, code::ROWS),
-        (Family::History, history::ROWS),
-        (Family::GitHub, github::ROWS),
-    ];
-    families.into_iter().flat_map(|(family, rows)| rows.iter().map(move |row| (family, row)))
+pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
+    [ROWS, files::ROWS, command::ROWS, code::ROWS, history::ROWS, github::ROWS].into_iter().flatten()
 }
 
 /// A tool that is the same in every session that has it.
@@ -78,6 +70,10 @@ pub(super) enum Needs {
 }
 
 impl Row {
+    pub(super) fn family(&self) -> ToolFamily {
+        Tool::named(self.name).map_or(ToolFamily::Session, Tool::family)
+    }
+
     /// Why a turn does not have the tool.
     pub(super) fn missing(&self, context: &Context<'_>) -> Option<Missing> {
         let Some(tool) = Tool::named(self.name) else { return Some(Missing::Surface) };

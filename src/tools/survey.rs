@@ -4,29 +4,18 @@ use super::Context;
 use super::served::{self, Row};
 use crate::permission::compact::Action;
 use crate::permission::{self, Effect};
+use crate::tool::{Tool, ToolFamily};
 
 /// One tool and whether a turn has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surveyed {
     pub name: &'static str,
-    pub family: Family,
+    pub family: ToolFamily,
     /// What happens with a call that nothing else decides about; `None` where that depends on the call.
     pub usual: Option<Action>,
     pub effect: Effect,
     /// `None` is served.
     pub missing: Option<Missing>,
-}
-
-/// What the calls of a tool work on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Family {
-    /// Children, tasks, questions, skills: the session itself.
-    Session,
-    Files,
-    Commands,
-    Code,
-    History,
-    GitHub,
 }
 
 /// Why a turn does not have a tool. The first reason counts: what the surface leaves out no other setting brings back.
@@ -48,34 +37,19 @@ pub enum Missing {
 pub fn survey(context: &Context<'_>) -> Vec<Surveyed> {
     let facade = Surveyed {
         name: context.facade.name(),
-        family: Family::Session,
+        family: Tool::Delegate.family(),
         usual: permission::usual(context.facade.name()),
         effect: served::DELEGATES,
         missing: served::undelegated(context),
     };
-    let row = |(family, row): (Family, &'static Row)| Surveyed {
+    let row = |row: &'static Row| Surveyed {
         name: row.name,
-        family,
+        family: row.family(),
         usual: permission::usual(row.name),
         effect: row.effect,
         missing: row.missing(context),
     };
     std::iter::once(facade).chain(served::rows().map(row)).collect()
-}
-
-impl Family {
-    pub const ALL: [Self; 6] = [Self::Session, Self::Files, Self::Commands, Self::Code, Self::History, Self::GitHub];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Files => "files",
-            Self::Commands => "commands",
-            Self::Code => "code",
-            Self::History => "history",
-            Self::GitHub => "github",
-        }
-    }
 }
 
 impl Missing {

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::served::{DELEGATES, Needs, Row, rows};
-use super::super::survey::Family;
 use super::super::{describe, params, schema};
 use super::*;
 use crate::permission::compact::Action;
 use crate::permission::usual;
+use crate::tool::ToolFamily;
 
 const PAGE: &str = "\
 # Tools
@@ -44,7 +44,7 @@ Results are texts. A parameter with a star must be given. *Asked about* is what 
 /// A tool as it is described.
 struct Described {
     name: &'static str,
-    family: Family,
+    family: ToolFamily,
     description: String,
     schema: Value,
     effect: Effect,
@@ -55,16 +55,16 @@ struct Described {
 fn described() -> Vec<Described> {
     let facade = |facade: Facade| Described {
         name: facade.name(),
-        family: Family::Session,
+        family: ToolFamily::Session,
         description: describe::delegation(facade, &[]).trim_end().trim_end_matches("Agents:").trim_end().to_owned(),
         schema: facade_schema(facade),
         effect: DELEGATES,
         class: 1,
         served: "as `delegation.facade` says, where work can be handed out",
     };
-    let row = |(family, row): (Family, &'static Row)| Described {
+    let row = |row: &'static Row| Described {
         name: row.name,
-        family,
+        family: row.family(),
         description: row.description.to_owned(),
         schema: (row.schema)(),
         effect: row.effect,
@@ -153,18 +153,18 @@ fn approval(tool: &Described) -> &'static str {
 
 fn page(tools: &[Described]) -> String {
     let mut page = PAGE.to_owned();
-    for family in Family::ALL {
+    for family in ToolFamily::ALL {
         let of_family: Vec<_> = tools.iter().filter(|tool| tool.family == family).map(line).collect();
         if of_family.is_empty() {
             continue;
         }
         let title = match family {
-            Family::Session => "The session: children, tasks, questions, skills",
-            Family::Files => "Files, searches and pages",
-            Family::Commands => "Commands",
-            Family::Code => "Code",
-            Family::History => "History",
-            Family::GitHub => "GitHub",
+            ToolFamily::Session => "The session: children, tasks, questions, skills",
+            ToolFamily::Files => "Files, searches and pages",
+            ToolFamily::Commands => "Commands",
+            ToolFamily::Code => "Code",
+            ToolFamily::History => "History",
+            ToolFamily::GitHub => "GitHub",
         };
         page += &format!(
             "\n## {title}\n\n| tool | what it does | parameters | asked about | served |\n|---|---|---|---|---|\n"

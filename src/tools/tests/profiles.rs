@@ -13,7 +13,7 @@ fn what_is_served_follows_the_profile_and_the_consent() {
     for profile in Profile::ALL {
         for mutations in [Mutations::Withheld, Mutations::Served] {
             let context = Context { profile, mutations, ..context(&all, Facade::Delegate, &[]) };
-            for (_, row) in rows() {
+            for row in rows() {
                 let by_profile = match row.needs {
                     Needs::Instead | Needs::InsteadInPart | Needs::NoShell => profile != Profile::Native,
                     Needs::Mutations => mutations == Mutations::Served,
@@ -42,7 +42,7 @@ fn who_only_reads_is_served_nothing_that_changes_something() {
 
 #[test]
 fn hints_match_what_is_asked_about() {
-    for (_, row) in rows() {
+    for row in rows() {
         let expected = usual(row.name) == Some(Action::Allow);
         assert_eq!(row.effect == Effect::Reads, expected, "{}", row.name);
         assert!(Tool::named(row.name).is_some(), "{}", row.name);

@@ -91,7 +91,7 @@ fn found(name: &str) -> Option<(Value, u8)> {
     if let Some(facade) = FACADES.into_iter().find(|facade| facade.name() == name) {
         return Some((facade_schema(facade), 1));
     }
-    let (_, row) = rows().find(|(_, row)| row.name == name)?;
+    let row = rows().find(|row| row.name == name)?;
     let class = match row.needs {
         Needs::Instead | Needs::InsteadInPart | Needs::NoShell => 2,
         Needs::Mutations => 3,
@@ -156,7 +156,7 @@ fn every_tool_that_others_know_is_there_as_they_know_it() {
 
 #[test]
 fn no_tool_is_missing_in_the_table() {
-    let known: Vec<_> = FACADES.iter().map(|facade| facade.name()).chain(rows().map(|(_, row)| row.name)).collect();
+    let known: Vec<_> = FACADES.iter().map(|facade| facade.name()).chain(rows().map(|row| row.name)).collect();
     let missing: Vec<_> = known.iter().filter(|name| TOOLS.iter().all(|(tool, ..)| tool != *name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
     assert_eq!(TOOLS.len(), known.len());
