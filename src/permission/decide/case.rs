@@ -485,7 +485,11 @@ fn directories(cwd: &Path, commands: &[SimpleCommand], home: &Path) -> Vec<PathB
     let mut directories = vec![cwd.to_owned()];
     let moves = commands.iter().flat_map(|command| match command.texts().as_slice() {
         // It goes home.
-        ["cd"] if command.origin <= Origin::Suspected => vec!["~"],
+        ["cd", options @ ..]
+            if command.origin <= Origin::Suspected && options.iter().all(|option| option.starts_with('-')) =>
+        {
+            vec!["~"]
+        }
         ["cd" | "pushd", operands @ ..] => operands.iter().copied().filter(|word| !word.starts_with('-')).collect(),
         [_, options @ ..] if command.program() == "tar" => {
             options.windows(2).filter(|pair| pair[0] == "-C").map(|pair| pair[1]).collect()

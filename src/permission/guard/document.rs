@@ -1,9 +1,12 @@
 //! Here-documents of a shell's text: what a program gets as text is not what the text runs.
 
-use super::super::shell::{base_name, is_one_of, runs_words};
+use super::super::shell::is_one_of;
 
-/// Further programs that run what a here-document brings.
-const RUNNING: &str = ". eval source";
+/// Programs to which a here-document is a text, neither code nor names of files.
+const READING_TEXT: &str = "cat cd chmod echo mkdir printf tee touch true";
+
+/// Programs of which some subcommands read one like that.
+const WITH_SUBCOMMANDS: &[(&str, &str)] = &[("gh", "issue pr release"), ("git", "commit tag")];
 
 /// How many of them are looked for.
 const MOST_DOCUMENTS: usize = 256;
@@ -15,7 +18,8 @@ struct Document {
     is_indented: bool,
 }
 
-/// A text without its here-documents, but for those of a statement that may run them, and those without an end.
+/// A text without the here-documents that are mere text to whoever gets them. One without an end stays, and so do all where
+/// a name may be that of another program.
 pub(super) fn without_documents(text: &str) -> String {
     let mut reader = Reader { rest: text, open: Vec::new(), documents: Vec::new(), documents_left: MOST_DOCUMENTS };
     let (mut kept, mut statement, mut bodies) = (String::new(), String::new(), String::new());
@@ -24,24 +28,39 @@ pub(super) fn without_documents(text: &str) -> String {
         statement.push_str(line);
         let found = !reader.documents.is_empty();
         bodies.push_str(reader.take_documents());
-        let is_piped = found && line.trim_end().ends_with('|');
+        let is_piped = found && line.trim_end().ends_with(['|', '&']);
         let next = reader.rest.trim_start();
         let is_closed_next = found && ["}", "|", "done", "fi", "esac"].iter().any(|sign| next.starts_with(sign));
         if reader.open.is_empty() && !is_piped && !is_closed_next || reader.rest.is_empty() {
             kept.push_str(&statement);
-            if !bodies.is_empty() && runs_documents(&statement) {
+            if !bodies.is_empty() && !reads_text(&statement) {
                 kept.extend(["\n", &bodies]);
             }
             (statement, bodies) = (String::new(), String::new());
         }
     }
-    kept
+    if renames_programs(&kept) { text.to_owned() } else { kept }
 }
 
-fn runs_documents(statement: &str) -> bool {
-    let is_break = |c: char| c.is_whitespace() || "'\"`;|&()<>$".contains(c);
-    let mut words = statement.split(is_break).map(base_name);
-    words.any(|word| runs_words(word) || is_one_of(RUNNING, word))
+/// Whether every command of a statement takes a here-document for a text.
+fn reads_text(statement: &str) -> bool {
+    statement.split(['|', ';', '&', '(', ')', '`', '\n']).all(|command| {
+        let mut words = command.split_whitespace();
+        let Some(program) = words.next().filter(|program| !program.chars().all(|c| "'\"$".contains(c))) else {
+            return true;
+        };
+        let takes = WITH_SUBCOMMANDS.iter().find(|(name, _)| *name == program);
+        match takes {
+            Some((_, subcommands)) => words.next().is_some_and(|subcommand| is_one_of(subcommands, subcommand)),
+            None => is_one_of(READING_TEXT, program),
+        }
+    })
+}
+
+/// Whether a text may give a name to a function or an alias.
+fn renames_programs(text: &str) -> bool {
+    let dense: String = text.split_whitespace().collect();
+    dense.contains("()") || text.contains("alias") || text.contains("function")
 }
 
 /// What is left of a text, what is open before it, and the documents that follow its next line.
@@ -178,6 +197,21 @@ mod tests {
             "{ cat <<E\na\nE\n} | /bin/sh",
             "eval \"$(cat <<E\na\nE\n)\"",
             "echo $(cat <<E\na\nE\n) | python3",
+            "a[1<<2]=3\nb\n2]=3",
+            "declare -A m; m[a<<b]=1\nc\nb]=1",
+            "if true; then sh\nfi <<E\na\nE",
+            "{\nsh\n} <<E\na\nE",
+            "f() {\nsh\n}\nf <<E\na\nE",
+            "cat ( ) {\nsh\n}\ncat <<E\na\nE",
+            "X=sh\n$X <<E\na\nE",
+            "/bin/b?sh <<E\na\nE",
+            "cat <<E |&\na\nE\nsh",
+            "xargs cat <<E\na\nE",
+            "while read f; do base64 $f; done <<E\na\nE",
+            "sed -f - README.md <<E\na\nE",
+            "cat <<E | tar -cf - -T -\na\nE",
+            "git cat-file --batch <<E\na\nE",
+            "tee >(sh) <<E\na\nE",
         ] {
             let read = without_documents(kept);
             let lines =

@@ -18,7 +18,7 @@ const SEARCHING: &str = "ag awk egrep fgrep gawk grep jq mawk rg sed";
 const CHOOSING: &str = "-g --glob --iglob --include";
 
 /// Options of any program with a value that it leaves out.
-const EXCLUDING: &str = "--exclude --exclude-dir --ignore";
+const EXCLUDING: &str = "--exclude --exclude-dir";
 
 /// Programs that read, copy or send the files that they are given, besides those that show them.
 const COPYING: &str = ". base64 cp dd ln mv rsync scp source tar zip";
@@ -191,6 +191,8 @@ mod tests {
             "ssh-keygen -y -f /home/me/.ssh/id_rsa",
             "export $(cat .env)",
             "sh <<X\ncat .env\nX",
+            "a[1<<2]=3\nperl -pe 1 .env\n2]=3",
+            "base64 --ignore .env",
             "x=$((1<<4))\npython3 -c \"print(open('.env').read())\"",
             "cat > a.txt <<'END-1'\nhello\nEND-1\nperl -pe 1 .env",
             "grep -c 'a << b' README.md\nbase32 .env",

@@ -169,6 +169,7 @@ fn no_tool_reads_a_secret_and_no_command_names_one() {
                 "cat /home/me/.ssh/id_rsa",
                 "cat ~/.netrc",
                 "cd && cat .netrc",
+                "cd -P; cat .netrc",
                 "tar -czf x -C ~ .ssh",
                 "make && . ./.env",
                 "cd src; cat ../.env",
